@@ -65,7 +65,7 @@ def _attribute_faults(domain: Domain, of: Attribute) -> list[str]:
             (len(of.values) < 3 or _twice(of.values), "values: three or more, each once"),
             (of.is_.count("{}") != 1, f"is_: {of.is_!r} is not a phrase with one {{}}"),
             (
-                any((of.low, of.high, of.verb, *degrees, of.after, of.unit)),
+                any((of.low, of.high, of.verb, *degrees, of.after, of.unit, of.counted)),
                 "kind: a category has a noun, values and is_ alone",
             ),
         )
@@ -73,6 +73,7 @@ def _attribute_faults(domain: Domain, of: Attribute) -> list[str]:
         (of.values or of.is_, "kind: only a category has values and is_"),
         (bool(of.most) != bool(of.least), "most: goes with least; leave out both or neither"),
         (bool(of.more) != bool(of.less), "more: goes with less; leave out both or neither"),
+        (of.counted and of.kind is not Kind.NUMBER, "counted: only a number counts"),
         (of.low >= of.high, f"low: {of.low} is not below high, {of.high}"),
         (of.step < 1 or of.low % of.step, "step: low is not a multiple of it"),
         (timed != bool(of.verb), "verb: years and dates have one, and nothing else"),
@@ -89,15 +90,19 @@ def _attribute_faults(domain: Domain, of: Attribute) -> list[str]:
 
 
 def _relation_faults(domain: Domain, link: Relation) -> list[str]:
-    phrases = {"linked": link.linked, "does": link.does, "back": link.back}
+    clauses = {"clause": link.clause, "back": link.back}
     opened = [
-        (not _is_open(phrase), f"{name}: {phrase!r} does not end in {{}}, its only one")
-        for name, phrase in phrases.items()
-        if phrase or name == "linked"
+        (phrase and phrase.count("{}") != 1, f"{name}: {phrase!r} is not a phrase with one {{}}")
+        for name, phrase in clauses.items()
     ]
     return _broken(
         (link.to not in domain.types, f"to: {link.to!r} is none of {', '.join(domain.types)}"),
         *opened,
+        (
+            not _is_open(link.linked),
+            f"linked: {link.linked!r} does not end in {{}}, its only one",
+        ),
+        (link.clause and link.many, "clause: of many say it in back"),
         (
             bool(link.through) + bool(link.same) + link.many > 1,
             "through: a relation has one of through, same and back at most",

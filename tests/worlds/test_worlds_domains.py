@@ -280,14 +280,14 @@ units = {crowns = "cr"}
 names = "{place} Haven"
 count = [4, 6]
 attributes.opened = {kind = "year", noun = "opening year", low = 1800, high = 1900, verb = "opened"}
-attributes.coast = {kind = "category", noun = "coast", values = ["north", "south", "west"], is_ = "on the {} coast"}
+attributes.coast = {kind = "category", noun = "coast", values = ["north", "south", "west"], is_ = "{} harbour"}
 [types.ship]
 names = "vessel"
 count = [9, 12]
 code = "SH-####"
 attributes.price = {kind = "number", noun = "price", unit = "crowns", low = 10, high = 90, step = 5, most = "dearest", least = "cheapest", more = "dearer", less = "cheaper"}
 attributes.built = {kind = "year", noun = "construction year", after = "home.opened", low = 1, high = 90, verb = "built"}
-relations.home = {to = "harbour", noun = "home harbour", linked = "registered at {}"}
+relations.home = {to = "harbour", noun = "home harbour", linked = "registered at {}", clause = "where {} is registered"}
 relations.calls = {to = "harbour", noun = "ports of call", linked = "calling at {}", back = "visited by {}"}
 """  # noqa: E501 - an inline table is one line
 
@@ -330,8 +330,8 @@ def test_a_wrong_field_says_where(before: str, after: str, message: str) -> None
         ("calling at {}", "registered at {}", "'registered at {}' is said of two fields"),
         ('least = "cheapest", ', "", "price.most: goes with least"),
         ('"west"]', '"south"]', "harbour.attributes.coast.values: three or more, each once"),
-        ("on the {} coast", "coastal", "coast.is_: 'coastal' is not a phrase with one {}"),
-        ('is_ = "on', 'low = 1, is_ = "on', "coast.kind: a category has a noun, values and is_"),
+        ("{} harbour", "coastal", "coast.is_: 'coastal' is not a phrase with one {}"),
+        ('is_ = "{}', 'low = 1, is_ = "{}', "coast.kind: a category has a noun, values and is_"),
         ('unit = "crowns"', 'values = ["a"]', "price.kind: only a category has values and is_"),
         ('more = "dearer", ', "", "price.more: goes with less"),
         ('verb = "opened"', 'most = "newest"', "opened.verb: years and dates have one, and noth"),
@@ -339,7 +339,7 @@ def test_a_wrong_field_says_where(before: str, after: str, message: str) -> None
         ("low = 10,", "low = 95,", "price.low: 95 is not below high, 90"),
         ("step = 5", "step = 4", "price.step: low is not a multiple of it"),
         ("low = 1800", "low = 180", "opened.low: 180 to 1900 are not years from 1000 to 2024"),
-        ("visited by {}", "visited", "calls.back: 'visited' does not end in {}, its only one"),
+        ("visited by {}", "visited", "calls.back: 'visited' is not a phrase with one {}"),
         ("low = 1800", 'unit = "metres", low = 1800', "opened.unit: a year has neither unit nor"),
         ('"harbour", noun = "home', '"port", noun = "home', "home.to: 'port' is none of harbour,"),
         (
@@ -347,6 +347,8 @@ def test_a_wrong_field_says_where(before: str, after: str, message: str) -> None
             'through = "home", back = "visited by {}"',
             "calls.through: a relation has one of",
         ),
+        ("where {} is", "where it is", "home.clause: 'where it is registered' is not a phrase"),
+        ('verb = "opened"', 'verb = "opened", counted = "years"', "counted: only a number counts"),
         ('back = "visited by {}"', 'same = ["home"]', "calls.same: needs two paths"),
         ('back = "visited by {}"', 'same = ["", ""]', "calls.same: ['', ''] lead to two types"),
         (

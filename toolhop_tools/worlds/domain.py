@@ -61,8 +61,13 @@ class Attribute:
     more: str = ""
     """``longer``, before "than 90 metres"; with `less`, or empty."""
     less: str = ""
+    counted: str = ""
+    """Of a number: ``pages``, what it counts: "the book with the fewest pages"."""
+    degrees: tuple[str, str] = ("largest", "smallest")
+    """Superlatives of the noun, where no adjective is: "the cup with the highest prize"."""
     is_: str = ""
-    """Of a category: ``with a {} climate``, a phrase after the type's noun."""
+    """Of a category: ``{} film``, said in the place of the type's noun, "the oldest crime film". It
+    takes an s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +81,14 @@ class Relation:
     """
     linked: str
     """``registered at {}``: a phrase after the plural or singular of the type that has the
-    relation, "the ships registered at Velmora", ending in `{}`. No verb that agrees in number."""
-    does: str = ""
-    """``owns {}``: what the end does, "the company that owns the Orvale". Empty where nothing but
-    ``is the owner of {}`` can be said."""
+    relation, "the ships registered at Velmora", ending in `{}`. It may start with ``who``,
+    ``that`` or ``whose``. No verb that agrees in number."""
+    clause: str = ""
+    """``that owns {}``, ``where {} was born``, ``of {}``: after the end's noun, "the town
+    where she was born". Empty where the noun says it better, ``main port``, or of many."""
     back: str = ""
-    """``visited by {}``: as `linked`, of the ends, "the harbours visited by the Orvale". Where it
-    is given, each entity has two to five of them."""
+    """``visited by {}``: as `linked` or `clause`, of the ends, "the harbours visited by the
+    Orvale". Where it is given, each entity has two to five of them."""
     through: str = ""
     """A path that this relation is always equal to: ``harbour.island``."""
     same: tuple[str, ...] = ()
@@ -111,6 +117,8 @@ class EntityType:
     """How many a world holds: from, to."""
     article: bool = False
     """Whether the name is said with "the": "the Orvale"."""
+    is_said: bool = False
+    """Whether the noun is said with a name, since the name does not show it: "the ship Orvale"."""
     code: str = ""
     """Form of a code that each has, as ``SH-####``; ``#`` is a digit. Empty for none."""
     attributes: dict[str, Attribute] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """The surface forms of every construction of `wording`, numbered from 0.
 
-What may be long stands last. `end`, `first`, `second` and `phrase` are entities, `set` is several;
-`inline` and `answer` say in which unit or form the answer is given.
+They differ in order, in verb against noun and in how they ask; a construction with fewer plain
+forms than four has them again. `end`, `first`, `second` and `phrase` are entities, `set` is
+several; `answer` says in which unit or form the answer is given.
 """
 
 from __future__ import annotations
@@ -11,58 +12,49 @@ FORMS = 4
 _TEXT = """
 code: the {noun} with the code {code} | the {noun} whose code is {code} | {noun} {code}
   | the {noun} that has the code {code}
-follow: the {relation} of {end} | the {noun} {who} {does}
-  | the {noun} {who} is the {relation} of {end} | whichever {noun} {does}
-follow typed: the {noun} {who} {does} | the {noun} {who} {does} | the {noun} {who} {does}
-  | whichever {noun} {does}
-follow alike: the {relation} of {end} | the {noun} {who} {does}
-  | the {relation} of {end} | whichever {noun} {does}
-follow short: the {relation} of {end} | the {noun} {who} {does}
-  | {end}'s {relation} | whichever {noun} {does}
-pick adjective: the {rank} {noun} {phrase} | the {rank} of the {set}
-  | the {rank} {noun} among {those} | the {rank} of all the {set}
-pick degree: the {noun} with the {rank} among {those}
-  | the {noun} {who} has the {rank} among {those}
-  | the {noun} with the {rank} of any {noun} {phrase}
-  | the {noun} with the {rank} out of {those}
-pick only: the only {noun} {phrase} | the {noun} {phrase} | the one {noun} {phrase}
-  | the sole {noun} {phrase}
-which: whichever of the two {does} | the one of the two {who} {does}
-  | whichever of these two {plural} {does} | the one of these two {plural} {who} {does}
+follow: the {noun} {clause} | the {noun} {clause} | the {relation} of {end} | the {noun} {clause}
+follow role: the {relation} of {end}
+follow role short: {end}'s {relation} | the {relation} of {end}
+follow short: the {noun} {clause} | {end}'s {relation} | the {noun} {clause}
+  | the {relation} of {end}
+pick adjective: the {rank} {noun} {phrase} | the {rank} {noun} {phrase}
+  | the {rank} of the {set} | the {rank} {noun} {phrase}
+pick clause: the {noun} {phrase} {who} {ranked} | the {noun} {rank} among those {those}
+pick degree: the {noun} {rank} among those {those}
+pick only: the only {noun} {phrase}
+which adjective: the {more} of the two | the {more} of the two {plural}
+which: the one {does}
 
-compare: compare {first} and {second}. | consider two {plural}: {first} and {second}.
-  | compare two {plural}: {first} and {second}. | look at {first} and {second}.
-step: {then}take {phrase}. | {then}find {phrase}. | {then}consider {phrase}. | {question}?
-label: let {label} be {phrase}. | {label} is {phrase}. | below, {label} is {phrase}.
-  | by {label} we mean {phrase}.
+compare: compare {first} with {second}.
+compare two: compare {first} with {second}. | consider two {plural}: {first} and {second}.
+step: {then}take {phrase}. | {then}find {phrase}. | {then}consider {phrase}.
+step of: of the {set}, take the one {rank}. | of the {set}, find the one {rank}.
+label: let {label} be {phrase}.
 pair: take two {plural}. The first is {first}. The second is {second}.
-  | consider two {plural}. First, {first}. Second, {second}.
-  | we compare two {plural}. The first one is {first}. The second one is {second}.
-  | let the first {noun} be {first}. Let the second {noun} be {second}.
+  | consider two {plural}. The first is {first}. The second is {second}.
+  | compare two {plural}. The first is {first}. The second is {second}.
 
-ask entity: {question}? | what is the name of {phrase}? | name {phrase}.
+ask clause: {which} {does}? | name {phrase}. | {which} {does}? | what is the name of {phrase}?
+ask entity: {what} {phrase}? | what is the name of {phrase}? | name {phrase}.
   | give the name of {phrase}.
-ask which: of {first} and {second}, {which} {does}? | {which} {does}, {first} or {second}?
-  | which {noun} {does}: {first} or {second}? | which of these two {does}: {first} or {second}?
-ask which pair: which of the two {does}? | which of these two {plural} {does}?
-  | of the two, {which} {does}? | {which} {does}, the first {noun} or the second?
-ask: what is the {noun}{inline} of {end}? | what is the {noun} of {end}?{answer}
-  | give the {noun}{inline} of {end}. | state the {noun} of {end}.{answer}
-ask when: {when} was {end} {verb}?{answer} | what is the {noun}{inline} of {end}?
-  | give the {noun}{inline} of {end}. | state the {noun} of {end}.{answer}
-ask gap: what is the difference in {noun}{inline} between {first} and {second}?
-  | what is the difference in {noun} between {first} and {second}?{answer}
-  | give the difference in {noun}{inline} between {first} and {second}.
-  | by how much does the {noun} of {first} differ from that of {second}?{answer}
-ask time: how many {unit} lie between the {noun} of {first} and that of {second}?
-  | what is the difference, in {unit}, between the {noun} of {first} and that of {second}?
-  | give the number of {unit} between the {noun} of {first} and that of {second}.
-  | by how many {unit} does the {noun} of {first} differ from that of {second}?
-ask sum: what is the {how} {noun}{inline} of the {set}?
-  | what is the {how} {noun} of the {set}?{answer} | give the {how} {noun}{inline} of the {set}.
-  | state the {how} {noun} of the {set}.{answer}
+ask of: of the {set}, which one {ranked}? | name {phrase}. | which of the {set} {ranked}?
+  | what is the name of {phrase}?
+ask which: {which} {does}, {first} or {second}? | which {noun} {does}: {first} or {second}?
+ask which pair: which of the two {does}? | which of the two {plural} {does}?
+ask: what is the {noun} of {end}?{answer} | give the {noun} of {end}.{answer}
+ask when: {when} was {end} {verb}?{answer}
+ask counted: how many {counted} does {end} have?
+ask gap: what is the difference in {noun} between {first} and {second}?{answer}
+  | by how much do {first} and {second} differ in {noun}?{answer}
+ask gap pair: what is the difference in {noun} between the two?{answer}
+  | by how much do the two differ in {noun}?{answer}
+ask time: how many {unit} apart were {first} and {second} {verb}?
+  | how many {unit} lie between the {noun} of {first} and that of {second}?
+ask time pair: how many {unit} apart were the two {verb}?
+  | how many {unit} apart were the two {plural} {verb}?
+ask sum: what is the {how} {noun} of the {set}?{answer}
+  | give the {how} {noun} of the {set}.{answer}
 ask count: what is the number of {set}? | count the {set}. | give the number of {set}.
-  | state the number of {set}.
 """
 
 
@@ -70,7 +62,8 @@ def _read(text: str) -> dict[str, tuple[str, ...]]:
     """A construction a line, its forms after a colon; an indented line goes on."""
     lines = text.replace("\n  ", " ").split("\n")
     pairs = (line.split(": ", 1) for line in lines if line)
-    return {name: tuple(forms.split(" | ")) for name, forms in pairs}
+    forms = {name: tuple(said.split(" | ")) for name, said in pairs}
+    return {name: (said * FORMS)[:FORMS] for name, said in forms.items()}
 
 
 PHRASES = _read(_TEXT)

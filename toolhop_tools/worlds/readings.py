@@ -29,49 +29,44 @@ from toolhop_tools.worlds.units import PLACES, UNITS
 from toolhop_tools.worlds.world import CODE, Value, World
 
 _GRAMMAR = """
-entity: {whole} | {whole} and {several} | {whole}, {several}
-whole: {ref} | {label} | {short} | {short}'s {role} | the {role} of {entity}
-  | whichever {noun} {clause} | {the} {noun} {who} {clause} | {the} {noun} {several}
-  | the {rank} {noun} {several} | the {rank} {noun} among those {several}
-  | the {rank} of {the} {set} | the {noun} with the {degree} {among} {several}
-  | the {noun} {who} has the {degree} {among} {several}
-  | the {noun} with the {degree} of any {noun} {several}
-  | whichever of {two} {compared} | the one of {two} {who} {compared}
+entity: {whole} | {whole} and {several} | {whole} {clauses}
+whole: {ref} | {label} | {short} | {short}'s {role} | the {role} of {entity} | the {noun} {clause}
+  | the only {members} | the {rank} {members} | the {rank} of the {set} | {one}
+  | the {members} {who} {ranked} | the {named} {beside} among those {several}
+one: the one {than} | the {more} of the two | the {more} of the two {plural}
 short: {name} | the {name} | the {noun} {name} | {noun} {name} | the {noun} with the code {name}
-  | the {noun} whose code is {name} | the {noun} {who} has the code {name}
-clause: {does} {entity}
-several: {condition} | {condition} and {several} | {condition}, {several}
-condition: {linked} {entity} | {category} | {bounded} {number} | {bounded} {number} {unit}
-  | {bounded} {day}
-set: {plural} {several}
-two: {pair} | {pair} {plural}
-sentence: {take} {entity} | which {noun} {clause} | which {noun} {clause} and {several}
-  | {let} {handle} {be} {entity} | {handle} is {entity}
-  | which {noun} has the {degree} {among} {several}
-  | {handle}, {entity} | {take} two {plural}
-  | {take} {entity} and {entity} | {take} two {plural}: {entity} and {entity}
-  | of {entity} and {entity}, {who} {compared} | {who} {compared}, {entity} or {entity}
-  | which {noun} {compared}: {entity} or {entity}
-  | which of these two {compared}: {entity} or {entity}
-  | which of {two} {compared} | of {two}, {who} {compared}
-  | {ask} the {attribute} of {entity} | {when} was {entity} {verb}
-  | {ask} the difference in {attribute} between {entity} and {entity}
-  | {ask} the difference between the {attribute} of {entity} and that of {entity}
-  | by how {much} does the {attribute} of {entity} differ from that of {entity}
+  | the {noun} whose code is {name} | the {noun} that has the code {name}
+clause: {does} {entity} | {before} {entity} {end}
+asked: {asks} {entity}
+members: {noun} {several} | {category} {several}
+named: {noun} | {category}
+set: {plural} {several} | {categories} {several}
+several: {condition} | {condition} and {several} | {condition} {several}
+clauses: {clausal} | {clausal} and {several}
+clausal: {who} {bound}
+condition: {linked} {entity} | {linked} {entity} {timed} {limit}
+  | {before} {entity} {end}
+  | {bound} | {who} {bound}
+bound: {bounded} {limit} | {bounded} {number} {unit}
+limit: {number} | {day}
+sentence: {take} {entity} | of the {set}, {take} the one {beside} | let {handle} be {entity}
+  | {take} two {plural} | {handle} is {entity} | compare {entity} with {entity}
+  | {take} two {plural}: {entity} and {entity} | which {noun} {asked} | who {asked}
+  | of the {set}, which one {ranked} | which of the {set} {ranked}
+  | {who} {compared}, {entity} or {entity} | which {noun} {compared}: {entity} or {entity}
+  | which of {two} {compared} | {ask} the {attribute} of {entity} | {when} was {entity} {verb}
+  | how many {counted} does {entity} have | {ask} the difference in {attribute} between {both}
+  | by how much do {both} differ in {attribute} | how many {days} apart were {both} {verb}
   | how many {days} lie between the {attribute} of {entity} and that of {entity}
-  | give the number of {days} between the {attribute} of {entity} and that of {entity}
   | {ask} the {sum} {attribute} of the {set} | {count} {set}
-the: the | the only | the one | the sole | all the
+both: {entity} and {entity} | {two}
+two: {pair} | {pair} {plural}
 who: who | that | which
-among: among those | out of those
-take: take | find | consider | compare | we compare | look at | name | what is | who is | which is
-  | give the name of | what is the name of
-let: let | by | below,
-be: be | is | we mean
-ask: what is | give | state
-count: what is the number of | give the number of | state the number of | count the
-when: in which year | on which date
-much: much | many years | many days
+take: take | find | consider | compare | name | what is | who is | which is | give the name of
+  | what is the name of
+ask: what is | give
+count: what is the number of | give the number of | count the
+when: in what year | when
 days: years | days
 """
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?![\w-])")
@@ -131,7 +126,7 @@ class Reader:
         self.phrases = _indexed([*_names(world), *_words(world)])
         units = "|".join({*UNITS, *world.domain.units, "years", "days"})
         measure = rf"(?:as YYYY-MM-DD|(?:in ({units}))?(?: ?to one decimal place)?)"
-        self.measure = re.compile(rf",? {measure}, |[.?] Answer {measure}\.$")
+        self.measure = re.compile(rf"[.?] Answer {measure}\.$")
 
     def readings(self, question: str) -> set[Value]:
         """The answers that the ways to read a question come to; none where it cannot be read.
@@ -189,15 +184,15 @@ def _words(world: World) -> Iterator[Phrase]:
         labels |= {f"{label} {of.noun}": label for label in PAIR}
         yield from (("handle", text, Part("label", "", label)) for text, label in labels.items())
         for name, link in of.relations.items():
-            yield "linked", link.linked[:-3], Part("link", link.to, (kind, name))
-            if link.many:
-                yield "linked", link.back[:-3], Part("back", kind, name)
-            else:
+            to = world.domain.types[link.to]
+            yield from _clause("linked", link.linked, Part("link", link.to, (kind, name)))
+            yield from _clause("linked", link.back, Part("back", kind, name))
+            if not link.many:
                 role = Part("role", kind, name)
                 yield "role", link.noun, role
-                yield from (
-                    ("does", text, role) for text in (f"is the {link.noun} of", link.does[:-3])
-                )
+                yield from _clause("does", link.clause, role)
+                who = "who " if to.names.startswith("{person}") else "that "
+                yield from _clause("asks", link.clause.removeprefix(who), role)
         for name in of.attributes:
             yield from _attribute_words(world, kind, name)
     for label in PAIR:
@@ -207,27 +202,63 @@ def _words(world: World) -> Iterator[Phrase]:
     yield from (("unit", unit, Part("noun", "", "")) for unit in {*UNITS, *world.domain.units})
 
 
+def _clause(symbol: str, clause: str, meaning: Part) -> Iterator[Phrase]:
+    """A clause that an entity ends, with or without its pronoun; or one that goes around it."""
+    start, _, end = clause.partition("{}")
+    if clause and not end:
+        yield symbol, start.strip(), meaning
+        for pronoun in ("who ", "that "):
+            if symbol == "linked" and start.startswith(pronoun):
+                yield symbol, start.removeprefix(pronoun).strip(), meaning
+    elif clause:
+        yield "before", start.strip(), Part("noun", "", "")
+        yield "end", end.strip(), meaning
+
+
 def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
     of, attribute = world.domain.attribute(kind, name), Part("attribute", kind, name)
     yield "attribute", of.noun, attribute
     yield "verb", of.verb, attribute
+    yield "counted", of.counted, attribute
+    yield "unit", of.counted, Part("noun", "", "")
     for value in of.values:
-        for a in ("a", "an"):
-            phrase = of.is_.replace("a {}", f"{a} {{}}").format(value)
-            yield "category", phrase, Part("value", kind, (name, value))
-    for most, degrees in ((True, ("great", "lat")), (False, ("small", "earli"))):
+        fits = [each for each, row in world.tables[kind].items() if row[name] == value]
+        if fits:
+            yield "category", of.is_.format(value), Part("several", kind, frozenset(fits))
+            yield "categories", f"{of.is_.format(value)}s", Part("several", kind, frozenset(fits))
+    for most, verb, count in ((True, "most recently", "most"), (False, "earliest", "fewest")):
         order = Part("order", kind, (name, most))
         more, best = (of.more, of.most) if most else (of.less, of.least)
         yield "rank", best, order
-        yield "compared", f"is {more}", order
-        yield "bounded", f"{more} than", order
-        yield "bounded", f"{of.verb} {'after' if most else 'before'}", order
-        for degree in degrees:
-            yield "degree", f"{degree}est {of.noun}", order
-            yield "compared", f"has the {degree}er {of.noun}", order
-            yield "compared", f"was {of.verb} {degree}er", order
-        for a in ("a", "an"):
-            yield "bounded", f"with {a} {of.noun} of {'more' if most else 'less'} than", order
+        yield "more", more, order
+        degree = of.degrees[not most]
+        compared, than = f"{degree.removesuffix('st')}r {of.noun}", "more" if most else "less"
+        ranked = f"the {degree} {of.noun}"
+        if of.counted:
+            than = "more" if most else "fewer"
+            compared, ranked = f"{than} {of.counted}", f"the {count} {of.counted}"
+        if of.verb:
+            later, after = ("later", "after") if most else ("earlier", "before")
+            yield "compared", f"was {of.verb} {later}", order
+            yield "than", f"{of.verb} {later}", order
+            yield "ranked", f"was {of.verb} {verb}", order
+            yield "beside", f"{of.verb} {verb}", order
+            yield "timed", after, Part("time", "", order)
+            yield from (("bounded", f"{was} {of.verb} {after}", order) for was in ("was", "were"))
+        else:
+            article = "" if of.counted else "the "
+            yield "compared", f"is {more}" if more else f"has {article}{compared}", order
+            yield "than", f"with {article}{compared}", order
+            yield "ranked", f"has {ranked}", order
+            yield "beside", f"with {ranked}", order
+        for has in ("has", "have"):
+            yield from (
+                ("bounded", f"{has} {a} {of.noun} of {than} than", order) for a in ("a", "an")
+            )
+            if of.counted:
+                yield "bounded", f"{has} {than} than", order
+        if more:
+            yield from (("bounded", f"{is_} {more} than", order) for is_ in ("is", "are"))
 
 
 class _Sentence:
@@ -235,9 +266,7 @@ class _Sentence:
 
     def __init__(self, reader: Reader, text: str, told: Told) -> None:
         self.reader, self.world = reader, reader.world
-        self.unit = next(
-            (unit for unit in reader.measure.findall(text) for unit in unit if unit), ""
-        )
+        self.unit = next(iter(reader.measure.findall(text)), "")
         text = reader.measure.sub(" ", text).strip().rstrip("?.")
         text = text[0].lower() + text[1:]
         self.text = text.removeprefix("then ").removeprefix("also ")
@@ -246,8 +275,9 @@ class _Sentence:
         for label, thing in labels.items():
             noun = self.world.domain.types[thing.kind].noun
             phrases += [("label", label, thing), ("label", f"{label} {noun}", thing)]
+        self.pair = tuple(labels[label] for label in PAIR if label in labels)
         if labels.keys() >= set(PAIR):
-            pair = Part("pair", "", tuple(labels[label] for label in PAIR))
+            pair = Part("pair", "", self.pair)
             phrases += [("pair", "the two", pair), ("pair", "these two", pair)]
         self.phrases = _indexed(phrases)
         self.known: dict[tuple[str, int], list[Parse]] = {}
@@ -285,7 +315,10 @@ class _Sentence:
                     yield Parse(end, None, said)
                 elif meaning := self._meaning(symbol, parts):
                     called = set[str]()
-                    if meaning.means == "thing":
+                    is_name = symbol == "short" or any(
+                        parse.end == end for parse in self.known.get(("short", start), [])
+                    )
+                    if meaning.means == "thing" and not is_name:
                         called = {self.world.domain.types[meaning.kind].noun}
                         roles = [part for part in parts if part.means == "role"]
                         called |= {
@@ -358,12 +391,21 @@ def _bounded(at: _Sentence, order: Part, bound: Part) -> Part | None:
     return _several(order.kind, names)
 
 
-def _category(at: _Sentence, value: Part) -> Part | None:
-    condition = Condition(value.value[0], Test.IS, value.value[1])
-    names = [
-        name for name in at.world.tables[value.kind] if meets(value.kind, name, condition, at.world)
-    ]
-    return _several(value.kind, names)
+def _timed(at: _Sentence, link: Part, thing: Part, time: Part, day: Part) -> Part | None:
+    """``born in Velmora before 1900-01-01``: the bound is on the verb of the relation."""
+    (kind, relation), order = link.value, time.value
+    if order.kind != kind:
+        return None
+    verb = at.world.domain.attribute(order.kind, order.value[0]).verb
+    if not at.world.domain.relation(kind, relation).linked.startswith(f"{verb} "):
+        return None
+    linked, bound = _link(at, link, thing), _bounded(at, order, day)
+    return _both(at, linked, bound) if linked and bound else None
+
+
+def _one(at: _Sentence, order: Part) -> Part | None:
+    fits = len(at.pair) == 2 and at.pair[0].kind == order.kind
+    return _which(at, order, *at.pair) if fits else None
 
 
 def _both(_: _Sentence, first: Part, second: Part) -> Part | None:
@@ -384,6 +426,11 @@ def _first(at: _Sentence, order: Part, several: Part) -> Part | None:
     best = (max if most else min)(values.values())
     names = [name for name, value in values.items() if value == best]
     return _only(at, Part("several", order.kind, names))
+
+
+def _first_of_both(at: _Sentence, order: Part, first: Part, second: Part) -> Part | None:
+    both = _both(at, first, second)
+    return _first(at, order, both) if both else None
 
 
 def _which(at: _Sentence, order: Part, first: Part, second: Part) -> Part | None:
@@ -432,11 +479,16 @@ _TOGETHER: dict[tuple[str, ...], Callable[..., Part | None]] = {
     ("two:", "thing", "thing"): _pair,
     ("thing",): _same,
     ("several",): _same,
-    ("condition:", "value"): _category,
+    ("value",): _same,
+    ("condition:", "link", "thing", "time", "value"): _timed,
+    ("one:", "order"): _one,
+    ("both:", "thing", "thing"): _pair,
     ("attribute", "several", "sum"): _sum,
     ("attribute", "thing"): _read,
     ("attribute", "thing", "thing"): _gap,
     ("back", "thing"): _back,
+    ("named:",): lambda _: Part("noun", "", ""),
+    ("order", "several", "several"): _first_of_both,
     ("label", "thing"): _labels,
     ("link", "thing"): _link,
     ("order", "several"): _first,
