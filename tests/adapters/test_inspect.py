@@ -197,6 +197,21 @@ def test_the_scores_of_a_run_item_by_item(log: EvalLog, tmp_path: Path) -> None:
     assert any(expected[item].conduct.failed_calls for item in expected.keys() - mended)
 
 
+def test_slips_that_inspect_does_not_change_score_as_in_a_run(tmp_path: Path) -> None:
+    """What differs is a list in place of arguments alone, and neither seed nor limits."""
+    scores = {}
+    for kinds in ("not_json,unknown_tool,missing_argument", "not_object"):
+        agent = f"repairing:0.3:{kinds}"
+        ours = run_scores(tmp_path / kinds, agent=agent, turn_limit=20, limit="10")
+        theirs = samples(evaluated(tmp_path, {"turn_limit": 20}, agent, limit=10))
+        assert any(score.conduct.errors for score in ours.values())
+        scores[kinds] = [(ours[item].value("strict"), values(theirs[item])["strict"])
+                         for item in theirs]  # fmt: skip
+    same, changed = scores.values()
+    assert all(run == inspect for run, inspect in same)
+    assert any(run != inspect for run, inspect in changed)
+
+
 @pytest.mark.docker
 @pytest.mark.usefixtures("docker_engine")
 def test_items_in_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,14 +5,19 @@ All tests that import litellm are here, so that under xdist one worker pays for 
 
 from __future__ import annotations
 
+import gc
+import json
 import os
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
+from urllib.parse import urlsplit
 
 import anyio
 import pytest
@@ -39,6 +44,7 @@ from toolhop_agents.models.retry import (
     fault,
     retry_after_s,
 )
+from toolhop_agents.models.wire_sending import reply_to_wire
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
@@ -460,6 +466,72 @@ def test_a_closed_model_does_not_disturb_the_next(name: str) -> None:
 
     with served() as server:
         anyio.run(work, server)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_closed_model_leaves_no_connection_open(name: str) -> None:
+    """Also while another is open, which is asked in a later event loop."""
+
+    async def work(model: Client) -> None:
+        async with model:
+            await model.reply(ASKED, [])
+
+    with served() as server:
+        other = open_model(name, base_url=server.base_url)
+        for model in (open_model(name, base_url=server.base_url), other):
+            anyio.run(work, model)
+            assert connected_to(urlsplit(server.base_url).port) == []
+
+
+def connected_to(port: int | None) -> list[socket.socket]:
+    """Sockets of clients within this process."""
+    connected = []
+    for value in gc.get_objects():
+        if isinstance(value, socket.socket) and value.family == socket.AF_INET:
+            with suppress(OSError):  # it is closed, or listens
+                if value.getpeername() == ("127.0.0.1", port):
+                    connected.append(value)
+    return connected
+
+
+class _Proxy(BaseHTTPRequestHandler):
+    """Replies itself, over a connection that it keeps."""
+
+    protocol_version = "HTTP/1.1"
+    asked: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append(self.path)
+        body = json.dumps(reply_to_wire(SAID, model="m", id="r")).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *rest: object) -> None:
+        pass
+
+
+@pytest.mark.heavy
+def test_a_model_behind_a_proxy_is_asked_over_its_own_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work(model: Client) -> None:
+        async with model:
+            await model.reply(ASKED, [])
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Proxy) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        monkeypatch.setenv("QUERY", "asked")
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.server_port}")
+        extra: dict[str, JSON] = {"extra_query": {"q": "${QUERY}"}}
+        address = "http://somewhere.invalid/v1"
+        anyio.run(work, open_model("litellm/openai/test", base_url=address, extra=extra))
+        assert connected_to(proxy.server_port) == []
+        proxy.shutdown()
+    assert _Proxy.asked == [f"{address}/chat/completions?q=asked"]
 
 
 @pytest.mark.parametrize(

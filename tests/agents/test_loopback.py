@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
 from http.client import HTTPConnection
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.faults.engines import until
 from toolhop_agents.models import loopback
 from toolhop_agents.models.fault_plan import SHAPING, FaultPlan, RequestFault, shaped
 from toolhop_agents.models.loopback import LoopbackServer, Request
@@ -252,6 +255,30 @@ def test_a_responder_that_raises_is_answered_and_remembered(
     assert response.status_code == 400
     assert "LookupError('m')" in error(response)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_client_that_is_gone_leaves_no_socket_open() -> None:
+    """Also one whose earlier request made the responder raise: that exception holds the handler."""
+    gone = threading.Event()
+
+    def fail_then_wait(request: Request) -> Reply:
+        if request.model == "fails":
+            raise LookupError
+        gone.wait()
+        return Reply("too late")
+
+    server = LoopbackServer(fail_then_wait)
+    with server:
+        client = HTTPConnection(urlsplit(server.base_url).netloc)
+        client.request("POST", "/v1/chat/completions", json.dumps({**HELLO, "model": "fails"}))
+        client.getresponse().read()
+        client.request("POST", "/v1/chat/completions", json.dumps(HELLO))
+        # So that its end is a reset, as that of a killed process is.
+        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        (served,) = server._http._connections
+        client.close()
+        gone.set()
+        until(lambda: served.fileno() == -1, "the connection is closed")
 
 
 def test_it_stops_at_once_while_requests_hang(capfd: pytest.CaptureFixture[str]) -> None:

@@ -62,9 +62,9 @@ def test_a_run_works_on_after_the_generator_has_changed(
     assert begun.returncode == 0, begun.stderr
     [folder] = (tmp_path / "logs").iterdir()
     before = load(DATA).items[0].digest
-    word = wording.word
+    asks = wording.hop_questions
     monkeypatch.setattr(items, "VERSION", items.VERSION + 1)
-    monkeypatch.setattr(items, "word", lambda *given: f"Now: {word(*given)}")
+    monkeypatch.setattr(items, "hop_questions", lambda *given: [f"Now: {q}" for q in asks(*given)])
     assert load(DATA).items[0].digest != before
     resumed = toolhop("run", "--resume", str(folder), "--json", cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.worlds.small import SMALL
-from toolhop_tools.worlds.checks import Reason, Refused, meaning
+from tests.worlds.small import HILLS, SMALL
+from toolhop_tools.worlds.checks import Reason, Refused, alternatives, meaning, spare_elsewhere
 from toolhop_tools.worlds.expression import (
     Condition,
     Expression,
@@ -21,6 +23,7 @@ from toolhop_tools.worlds.expression import (
     Which,
 )
 from toolhop_tools.worlds.expression import Test as Compared  # pytest collects names in Test*
+from toolhop_tools.worlds.world import World
 
 ON_ULM = (Link("river", Named("river", "Ulm"), "river"),)
 ON_VOD = (Link("river", Named("river", "Vod"), "river"),)
@@ -64,3 +67,35 @@ OST = Pick("town", BELOW_KAR + BELOW_LIN)
 def test_what_is_no_good_question_is_refused(asked: Expression, reason: Reason | None) -> None:
     verdict = meaning(asked, SMALL)
     assert (verdict.reason if isinstance(verdict, Refused) else None) == reason
+
+
+def owned_by(town: str) -> World:
+    """The small world, with another owner of a hill."""
+    hills = HILLS | {"Kar": HILLS["Kar"] | {"owner": town}}
+    return World(SMALL.domain, SMALL.tables | {"hill": hills})
+
+
+OWNER = Follow("hill", "owner", Named("hill", "Kar"))
+
+
+@pytest.mark.parametrize(
+    ("owners", "spare"),
+    [(["Sal", "Rin"], None), (["Ost", "Ost"], OWNER), (["Ost", "Sal"], OWNER), ([], None)],
+    ids=["always another", "always the same", "as often the same", "no other world"],
+)
+def test_a_hop_whose_result_serves_in_other_worlds_is_to_spare(
+    owners: list[str], spare: Expression | None
+) -> None:
+    asked = Read("town", "people", OWNER)
+    assert spare_elsewhere(asked, SMALL, [owned_by(town) for town in owners]) == spare
+
+
+def test_alternatives_make_one_choice_otherwise_and_have_another_answer() -> None:
+    oldest = Pick("town", ON_ULM, rank=Rank("founded", most=False))
+    found = list(alternatives(Read("town", "people", oldest), SMALL))
+    # The youngest on the Ulm are two, and the year of founding is no number of people.
+    assert {value for _, value in found} == {7, 2}
+    ranks = [Rank("people", most=True), Rank("people", most=False)]
+    assert [other for other, _ in found] == [
+        Read("town", "people", replace(oldest, rank=rank)) for rank in ranks
+    ]

@@ -88,9 +88,9 @@ def test_one_process_writes_a_file(written: Path) -> None:
 
 @pytest.fixture
 def next_generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    word = wording.word
+    asks = wording.hop_questions
     monkeypatch.setattr(items, "VERSION", items.VERSION + 1)
-    monkeypatch.setattr(items, "word", lambda *given: f"Now: {word(*given)}")
+    monkeypatch.setattr(items, "hop_questions", lambda *given: [f"Now: {q}" for q in asks(*given)])
     yield
     worlds._block.cache_clear()
 

@@ -84,11 +84,11 @@ def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
     litellm.suppress_debug_info = True  # or it prints to stdout at each fault
     litellm.drop_params = False  # a parameter that a model refuses is the user's to know
     litellm.num_retries = 0
-    # Sessions of aiohttp, its default, are not closed by `close_litellm_async_clients`.
+    # litellm makes a client for each provider, all of them over these transports, also by a proxy.
     litellm.disable_aiohttp_transport = True
-    # litellm makes a client for each provider, all of them over what this gives.
-    handler: Any = http_handler.AsyncHTTPHandler
-    handler.create_async_transport = staticmethod(_bounded_transport)
+    handler: Any = http_handler
+    handler.AsyncHTTPTransport = _BoundedTransport
+    handler.AsyncHTTPHandler.create_async_transport = staticmethod(_bounded_transport)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return litellm
@@ -102,6 +102,8 @@ class _Asking:
     """Of the reply, by which its size is bounded."""
     query: Mapping[str, Any]
     """litellm would send it in the body."""
+    connections: dict[_BoundedTransport, httpx.AsyncHTTPTransport]
+    """The model's own, for each transport of litellm's clients."""
     is_streamed: bool
     has_lines: bool
     """Of a stream: Amazon's are binary."""
@@ -114,13 +116,23 @@ _asking: ContextVar[_Asking | None] = ContextVar("asking", default=None)
 
 
 class _BoundedTransport(httpx.AsyncHTTPTransport):
+    """Of a client of litellm, which outlives models and event loops: a model's requests go over
+    connections of the model.
+    """
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of httpx
+        super().__init__(**settings)
+        self._settings = settings
+
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         asking = _asking.get()
         if asking is None:
             return await super().handle_async_request(request)
         await ask_unpacked(request)
         request.url = request.url.copy_merge_params(dict(asking.query))
-        response = await super().handle_async_request(request)
+        if self not in asking.connections:
+            asking.connections[self] = httpx.AsyncHTTPTransport(**self._settings)
+        response = await asking.connections[self].handle_async_request(request)
         bound(response, reply_limit(asking.max_tokens))
         if asking.is_streamed and asking.has_lines:
             bound_lines(response, asking.max_tokens)
@@ -156,9 +168,6 @@ def _ignore_warnings() -> None:
 litellm: Any = _load()
 """Untyped: strict checking does not survive the package's lazy loading."""
 
-_open_models = 0
-"""litellm keeps one set of connections for all models; the last one to close closes them."""
-
 
 class LiteLLMModel:
     """A model asked through `litellm`, in one event loop.
@@ -182,7 +191,6 @@ class LiteLLMModel:
             NoKey: its key is not set, or cannot be sent.
             NotTogether: what litellm makes of the effort leaves nothing of the limit of tokens.
         """
-        global _open_models  # noqa: PLW0603 - litellm keeps one set of clients a process; the last model closes it
         _ignore_warnings()
         self._name = model
         self._options = options
@@ -192,8 +200,7 @@ class LiteLLMModel:
         self._parameters = self._accepted(options.parameters())
         self._in_url = cast("dict[str, Any]", self._parameters.pop(QUERY, {}))
         self._check_effort()
-        self._closed = False
-        _open_models += 1
+        self._connections: dict[_BoundedTransport, httpx.AsyncHTTPTransport] = {}
 
     @property
     def name(self) -> str:
@@ -231,6 +238,7 @@ class LiteLLMModel:
         asking = _Asking(
             self._options.max_tokens,
             self._in_url,
+            self._connections,
             is_streamed=bool(body.get("stream")),
             has_lines=not self._provider.startswith(("bedrock", "sagemaker")),
         )
@@ -349,16 +357,10 @@ class LiteLLMModel:
         return ""
 
     async def aclose(self) -> None:
-        """Close the connections, with the last open model of the process."""
-        global _open_models  # noqa: PLW0603 - the same count as in `__init__`
-        if self._closed:
-            return
-        self._closed = True
-        _open_models -= 1
-        if _open_models == 0:
-            await litellm.close_litellm_async_clients()
-            # Or the next model would be handed closed clients.
-            litellm.in_memory_llm_clients_cache.flush_cache()
+        """Close the model's connections, in the event loop that it was asked in."""
+        while self._connections:
+            _, connections = self._connections.popitem()
+            await connections.aclose()
 
     async def __aenter__(self) -> Self:
         return self

@@ -199,6 +199,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._loopback = loopback
         super().__init__(*rest)
 
+    def finish(self) -> None:
+        """Let go of the connection, also where its client is gone before the reply is sent."""
+        try:
+            super().finish()
+        finally:
+            self.rfile.close()
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - BaseHTTPRequestHandler names it so
         """Nothing: stderr belongs to the program."""
 
