@@ -80,14 +80,14 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
         ),
         (
             Read("ship", "launched", LONGEST),
-            ("What is the launch date of the longest ship registered at the harbour where {0} is "
-             "registered? Answer as YYYY-MM-DD.",
-             "Give the launch date of the longest ship registered at the harbour where {0} is "
-             "registered. Answer as YYYY-MM-DD.",
-             "What is the launch date of the longest of the ships registered at the home harbour "
-             "of {0}? Answer as YYYY-MM-DD.",
-             "Give the launch date of the longest ship registered at the harbour where {0} is "
-             "registered. Answer as YYYY-MM-DD."),
+            ("Take the longest ship registered at the harbour where {0} is registered. When was "
+             "that ship launched? Answer as YYYY-MM-DD.",
+             "Find the longest ship registered at the harbour where {0} is registered. When was "
+             "that ship launched? Answer as YYYY-MM-DD.",
+             "Consider the longest of the ships registered at the home harbour of {0}. When was "
+             "that ship launched? Answer as YYYY-MM-DD.",
+             "Take the longest ship registered at the harbour where {0} is registered. When was "
+             "that ship launched? Answer as YYYY-MM-DD."),
         ),
         (
             Gap("ship", "power", SHIP, OTHER),

@@ -89,6 +89,8 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
     if isinstance(node, Which) and not (is_first or isinstance(plan.asked, Read)):
         cost += 0 if world.domain.attribute(node.type, node.attribute).more else 1.5
     match node:
+        case Read(kind, attribute) if world.domain.attribute(kind, attribute).verb:
+            cost += 1.5 * phrases  # "the depot where it is kept completed" stumbles
         case Which() | Gap() if plan.pair != parts(node):
             cost += 2 * (long + sum(part in plan.back for part in parts(node)) > 1)
             cost += 50 * long + 3 * (phrases > 1)
