@@ -156,7 +156,7 @@ class RunSettings(BaseModel):
     limit: Annotated[str | None, Flag("10 for the first ten items, 10-20 for a range.")] = None
     sample_ids: Annotated[tuple[str, ...], Flag(
         "Items by id; may be repeated.", names=("--sample-id",))] = ()
-    epochs: Annotated[int, Field(ge=1), Flag("How often each item is played.")] = 1
+    epochs: Annotated[int, Field(ge=1, le=100_000), Flag("How often each item is played.")] = 1
     shard: Annotated[tuple[int, int] | None, Flag(
         "Play part I of N alone, each Nth episode; `toolhop merge` puts the parts together.",
         metavar="I/N", parse=shard_of)] = None
