@@ -145,6 +145,6 @@ def test_a_superlative_names_what_is_compared(form: int) -> None:
     """Which station is "the longest" would be anybody's guess."""
     railways = make(domains()["railways"], "names", "values")
     line = Link("line", Named("line", next(iter(railways.tables["line"]))), "line")
-    for attribute, said in (("altitude", "highest"), ("platform", "longest platform length")):
+    for attribute, said in (("altitude", "highest"), ("platform", "longest platform")):
         asked: Entity = Pick("station", (line,), rank=Rank(attribute, most=True))
         assert f"the {said}" in worded(asked, form, railways)

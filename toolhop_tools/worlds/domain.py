@@ -37,6 +37,9 @@ class Attribute:
     kind: Kind
     noun: str
     """``length``: "the length of the Orvale". The noun names this attribute alone in its type."""
+    held: str = ""
+    """``platform``, of a platform length: what an adjective goes with, "the one with the longest
+    platform"; empty where it is the noun."""
     unit: str = ""
     """Of a number: ``metres``; a name of `units.UNITS`, or the domain's own (``crowns``). Empty
     where the noun says it: a population, a page count."""

@@ -231,9 +231,9 @@ def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
         more, best = (of.more, of.most) if most else (of.less, of.least)
         yield "rank", best, order
         yield "more", more, order
-        degree = of.degrees[not most]
-        compared, than = f"{degree.removesuffix('st')}r {of.noun}", "more" if most else "less"
-        ranked = f"the {degree} {of.noun}"
+        degree, held = of.degrees[not most], of.held or of.noun
+        compared, than = f"{degree.removesuffix('st')}r {held}", "more" if most else "less"
+        ranked = f"the {degree} {held}"
         if of.counted:
             than = "more" if most else "fewer"
             compared, ranked = f"{than} {of.counted}", f"the {count} {of.counted}"

@@ -77,14 +77,14 @@ def _comparative(of: Attribute, *, most: bool) -> str:
         return f"is {of.more if most else of.less}"
     if of.counted:
         return f"has {'more' if most else 'fewer'} {of.counted}"
-    return f"has the {of.degrees[not most].removesuffix('st')}r {of.noun}"
+    return f"has the {of.degrees[not most].removesuffix('st')}r {of.held or of.noun}"
 
 
 def _degree(of: Attribute, *, most: bool) -> str:
     """``the fewest pages``, of what has no adjective."""
     if of.counted:
         return f"the {'most' if most else 'fewest'} {of.counted}"
-    return f"the {of.degrees[not most]} {of.noun}"
+    return f"the {of.degrees[not most]} {of.held or of.noun}"
 
 
 def _beside(does: str) -> str:
@@ -336,7 +336,7 @@ class _Wording:
     def _ask_follow(self, asked: Follow) -> str:
         link, noun = self.world.domain.relation(asked.type, asked.relation), self._type(asked).noun
         phrase, who = self._full(asked), self._who(asked)
-        if link.clause.startswith("of ") or not link.clause.endswith("{}"):
+        if not (link.clause.startswith(("who ", "that ")) and link.clause.endswith("{}")):
             what = "who is" if who == "who" else "what is the name of"
             return self._say("ask entity", what=what, phrase=phrase)
         does = link.clause.format(self._entity(asked.of)).removeprefix(f"{who} ")
