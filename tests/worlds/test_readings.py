@@ -106,7 +106,21 @@ def test_other_readings_are_found(question: str, answers: set[Value]) -> None:
         ("Take the town of Ada. Name the youngest coach born in that town.", set()),
         ("What is the weight of Dag in pounds? Answer in pounds.", set()),
         ("What is the weight of Dag? Answer in pounds to one decimal place.", {154.3}),
-        ("Compare Dag with Fay. What is the weight of the lighter of the two?", {70}),
+        ("Of Dag and Fay, take the lighter one. What is the weight of that player?", {70}),
+        (
+            "Of Eli and Fay, let player A be the one born later. Name the coach of player A.",
+            {"Cyr"},
+        ),
+        (
+            "Of the players born in Pol, find the only one who is heavier than 75 kilograms. "
+            "Name the coach of that player.",
+            {"Cyr"},
+        ),
+        (
+            "Of the players born in Pol who are heavier than 65 kilograms, take the youngest. "
+            "Name the coach of that player.",
+            {"Cyr"},
+        ),
         (
             "Let player A be the lightest of the players born in Ost. Name the coach of player A.",
             {"Ben"},

@@ -91,8 +91,8 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
         ),
         (
             Gap("ship", "power", SHIP, OTHER),
-            ("What is the difference in engine power between {0} and {1}? Answer in kilowatts.",
-             "By how much do {0} and {1} differ in engine power? Answer in kilowatts.") * 2,
+            ("What is the difference in engine power between {0} and {1}? "
+             "Answer in kilowatts.",) * 4,
         ),
         (
             Which("ship", "length", True, SHIP, OTHER),
@@ -148,3 +148,29 @@ def test_a_superlative_names_what_is_compared(form: int) -> None:
     for attribute, said in (("altitude", "highest"), ("platform", "longest platform")):
         asked: Entity = Pick("station", (line,), rank=Rank(attribute, most=True))
         assert f"the {said}" in worded(asked, form, railways)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (Which("ship", "length", True, SHIP, OTHER), "Of {0} and {1}, take the longer one."),
+        (
+            Which("ship", "length", True, SHIP, Pick("ship", (BUILT,), (BEFORE,))),
+            "Of that ship and {0}, let ship A be the longer one.",
+        ),
+        (
+            Pick("ship", (BUILT,), (BEFORE,)),
+            "Of the ships built by {2}, take the only one that was launched before 1990-01-01.",
+        ),
+        (
+            Pick("ship", (BUILT,), (BEFORE,), rank=Rank("length", most=True)),
+            "Of the ships built by {2} that were launched before 1990-01-01, take the longest.",
+        ),
+    ],
+)
+def test_what_is_chosen_comes_after_what_it_is_chosen_from(chosen: Entity, said: str) -> None:
+    end = BUILT.end
+    assert isinstance(end, Named)
+    names = (f"the ship {SHIP.name}", f"the ship {OTHER.name}", f"the {end.name}")
+    question = worded(Read("harbour", "opened", Follow("ship", "home", chosen)), 0)
+    assert said.format(*names) in question

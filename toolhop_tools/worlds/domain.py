@@ -37,9 +37,6 @@ class Attribute:
     kind: Kind
     noun: str
     """``length``: "the length of the Orvale". The noun names this attribute alone in its type."""
-    held: str = ""
-    """``platform``, of a platform length: what an adjective goes with, "the one with the longest
-    platform"; empty where it is the noun."""
     unit: str = ""
     """Of a number: ``metres``; a name of `units.UNITS`, or the domain's own (``crowns``). Empty
     where the noun says it: a population, a page count."""
@@ -68,6 +65,9 @@ class Attribute:
     """Of a number: ``pages``, what it counts: "the book with the fewest pages"."""
     degrees: tuple[str, str] = ("largest", "smallest")
     """Superlatives of the noun, where no adjective is: "the cup with the highest prize"."""
+    held: str = ""
+    """``platform``, of a platform length: what an adjective goes with, "the one with the longest
+    platform"; empty where it is the noun."""
     is_: str = ""
     """Of a category: ``{} film``, said in the place of the type's noun, "the oldest crime film". It
     takes an s."""

@@ -19,17 +19,14 @@ follow short: the {noun} {clause} | {end}'s {relation} | the {noun} {clause}
   | the {relation} of {end}
 pick adjective: the {rank} {noun} {phrase} | the {rank} {noun} {phrase}
   | the {rank} of the {set} | the {rank} {noun} {phrase}
-pick clause: the {noun} {phrase} {who} {ranked} | the {noun} {rank} among those {those}
 pick degree: the {noun} {rank} among those {those}
 pick only: the only {noun} {phrase}
 which adjective: the {more} of the two | the {more} of the two {plural}
 which: the one {does}
 
-compare: compare {first} with {second}.
-compare two: compare {first} with {second}. | consider two {plural}: {first} and {second}.
 step: {then}take {phrase}. | {then}find {phrase}. | {then}consider {phrase}.
-step of: of the {set}, take the one {rank}. | of the {set}, find the one {rank}.
-label: let {label} be {phrase}.
+choose: take | find
+chosen: of {those}, {take} {chosen}.
 pair: take two {plural}. The first is {first}. The second is {second}.
   | consider two {plural}. The first is {first}. The second is {second}.
   | compare two {plural}. The first is {first}. The second is {second}.
@@ -37,19 +34,15 @@ pair: take two {plural}. The first is {first}. The second is {second}.
 ask clause: {which} {does}? | name {phrase}. | {which} {does}? | what is the name of {phrase}?
 ask entity: {what} {phrase}? | what is the name of {phrase}? | name {phrase}.
   | give the name of {phrase}.
-ask of: of the {set}, which one {ranked}? | name {phrase}. | which of the {set} {ranked}?
-  | what is the name of {phrase}?
+ask of: of the {set}, which one {ranked}? | which of the {set} {ranked}?
 ask which: {which} {does}, {first} or {second}? | which {noun} {does}: {first} or {second}?
 ask which pair: which of the two {does}? | which of the two {plural} {does}?
 ask: what is the {noun} of {end}?{answer} | give the {noun} of {end}.{answer}
 ask when: {when} was {end} {verb}?{answer}
 ask counted: how many {counted} does {end} have?
 ask gap: what is the difference in {noun} between {first} and {second}?{answer}
-  | by how much do {first} and {second} differ in {noun}?{answer}
 ask gap pair: what is the difference in {noun} between the two?{answer}
-  | by how much do the two differ in {noun}?{answer}
-ask time: how many {unit} apart were {first} and {second} {verb}?
-  | how many {unit} lie between the {noun} of {first} and that of {second}?
+ask time: how many {unit} lie between the {noun} of {first} and that of {second}?
 ask time pair: how many {unit} apart were the two {verb}?
   | how many {unit} apart were the two {plural} {verb}?
 ask sum: what is the {how} {noun} of the {set}?{answer}

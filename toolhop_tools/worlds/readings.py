@@ -49,16 +49,19 @@ condition: {linked} {entity} | {linked} {entity} {timed} {limit}
   | {bound} | {who} {bound}
 bound: {bounded} {limit} | {bounded} {number} {unit}
 limit: {number} | {day}
-sentence: {take} {entity} | of the {set}, {take} the one {beside} | let {handle} be {entity}
-  | {take} two {plural} | {handle} is {entity} | compare {entity} with {entity}
-  | {take} two {plural}: {entity} and {entity} | which {noun} {asked} | who {asked}
+sentence: {take} {entity} | let {handle} be {entity} | of the {set}, {choose} the one {beside}
+  | of the {set}, {choose} the only one {several}
+  | of the {set}, {choose} the {rank} | of {entity} and {entity}, {choose} the one {than}
+  | of {entity} and {entity}, {choose} the {more} one
+  | {take} two {plural} | {handle} is {entity} | which {noun} {asked} | who {asked}
   | of the {set}, which one {ranked} | which of the {set} {ranked}
   | {who} {compared}, {entity} or {entity} | which {noun} {compared}: {entity} or {entity}
   | which of {two} {compared} | {ask} the {attribute} of {entity} | {when} was {entity} {verb}
   | how many {counted} does {entity} have | {ask} the difference in {attribute} between {both}
-  | by how much do {both} differ in {attribute} | how many {days} apart were {both} {verb}
+  | how many {days} apart were {both} {verb}
   | how many {days} lie between the {attribute} of {entity} and that of {entity}
   | {ask} the {sum} {attribute} of the {set} | {count} {set}
+choose: {take} | let {handle} be
 both: {entity} and {entity} | {two}
 two: {pair} | {pair} {plural}
 who: who | that | which
@@ -416,6 +419,11 @@ def _only(_: _Sentence, several: Part) -> Part | None:
     return Part("thing", several.kind, *several.value) if len(several.value) == 1 else None
 
 
+def _only_of_both(at: _Sentence, first: Part, second: Part) -> Part | None:
+    both = _both(at, first, second)
+    return _only(at, both) if both else None
+
+
 def _fits(_: _Sentence, several: Part, thing: Part) -> Part | None:
     return thing if thing.value in several.value else None
 
@@ -468,6 +476,16 @@ def _labels(_: _Sentence, *parts: Part) -> Part:
     return Part("labels", "", tuple(zip(PAIR, parts, strict=False)))
 
 
+def _labelled(make: Callable[..., Part | None]) -> Callable[..., Part | None]:
+    """What parts come to, by the label before them."""
+
+    def labels(at: _Sentence, label: Part, *parts: Part) -> Part | None:
+        thing = make(at, *parts)
+        return _labels(at, label, thing) if thing else None
+
+    return labels
+
+
 def _pair(_: _Sentence, *things: Part) -> Part:
     return Part("pair", "", things)
 
@@ -475,10 +493,15 @@ def _pair(_: _Sentence, *things: Part) -> Part:
 _TOGETHER: dict[tuple[str, ...], Callable[..., Part | None]] = {
     ("sentence:",): lambda _: Part("labels", "", ()),
     ("sentence:", "several"): _count,
+    ("sentence:", "several", "several"): _only_of_both,
+    ("sentence:", "label", "several", "several"): _labelled(_only_of_both),
+    ("sentence:", "label", "order", "several"): _labelled(_first),
+    ("sentence:", "label", "order", "thing", "thing"): _labelled(_which),
     ("whole:", "several"): _only,
     ("two:", "thing", "thing"): _pair,
     ("thing",): _same,
     ("several",): _same,
+    ("label",): _same,
     ("value",): _same,
     ("condition:", "link", "thing", "time", "value"): _timed,
     ("one:", "order"): _one,

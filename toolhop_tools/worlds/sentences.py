@@ -86,11 +86,13 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
     long = sum(is_long(part, plan.back) for part in parts(node))
     phrases = sum(not isinstance(part, Named) and part not in plan.back for part in parts(node))
     cost = 100.0 * max(0, long - 1)
-    if isinstance(node, Which) and not (is_first or isinstance(plan.asked, Read)):
-        cost += 0 if world.domain.attribute(node.type, node.attribute).more else 1.5
+    if isinstance(node, Which) and not is_first:
+        cost += 0 if plan.pair == parts(node) else 100
     match node:
+        case Read(kind, attribute) if world.domain.attribute(kind, attribute).counted:
+            cost += 1.5 * phrases + 3 * long  # "does the ground of that club have" stumbles
         case Read(kind, attribute) if world.domain.attribute(kind, attribute).verb:
-            cost += 1.5 * phrases  # "the depot where it is kept completed" stumbles
+            cost += 1.5 * phrases + 3 * long  # "the depot where it is kept completed" stumbles
         case Which() | Gap() if plan.pair != parts(node):
             cost += 2 * (long + sum(part in plan.back for part in parts(node)) > 1)
             cost += 50 * long + 3 * (phrases > 1)
@@ -98,7 +100,7 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
             cost += 60 * phrases
         case Pick(rank=Rank(attribute, most)) if not is_first:
             ranked = world.domain.attribute(node.type, attribute)
-            cost += 0 if superlative(ranked, most=most) else 1.5 + 40 * long
+            cost += 0 if superlative(ranked, most=most) else 100
         case Follow():
             link = world.domain.relation(node.type, node.relation)
             stands_in = not link.clause.endswith("{}") and link.noun == noun_of(node, world)

@@ -108,7 +108,6 @@ class _Wording:
     sentences: list[str] = field(default_factory=list)
     had: set[str] = field(default_factory=set)
     """Forms that are not said again while others are left."""
-    compared: set[Which] = field(default_factory=set)
 
     def text(self) -> str:
         for step in self.plan.steps:
@@ -140,13 +139,33 @@ class _Wording:
         if step in self.plan.pair:
             first, second = (self._full(end) for end in self.plan.pair)
             return self._say("pair", first=first, second=second, plural=of.plural)
-        if step in self.plan.labelled:
-            return self._say("label", label=back[step], phrase=self._full(step))
-        if isinstance(step, Pick) and (ranked := self._ranked(step)):
-            return self._say("step of", rank=_beside(ranked), **self._several(step))
+        label = f"let {back[step]} be" if step in self.plan.labelled else ""
+        if chosen := self._chosen(step):
+            return self._say("chosen", take=label or self._say("choose"), **chosen)
+        if label:
+            return f"{label} {self._full(step)}."
         leans = any(part in back for node in nodes(step) for part in parts(node))
         then = "" if step == self.plan.steps[0] else "then " if leans else "also "
         return self._say("step", then=then, phrase=self._full(step))
+
+    def _chosen(self, step: Entity) -> dict[str, str]:
+        """Those that a step chooses from, and which it chooses; empty where a phrase says both."""
+        if isinstance(step, Which) and self.plan.pair != parts(step):
+            both = "{first} and {second}".format(**self._two(step))
+            return {"those": both, "chosen": self._which(step)}
+        if not isinstance(step, Pick):
+            return {}
+        of = self._several(step)
+        those = f"the {of['set']}"
+        if ranked := self._ranked(step):
+            return {"those": those, "chosen": f"the one {_beside(ranked)}"}
+        if not (of["near"] and of["after"]):
+            return {}
+        if step.rank:
+            best = self.world.domain.attribute(step.type, step.rank.attribute)
+            return {"those": those, "chosen": f"the {superlative(best, most=step.rank.most)}"}
+        those = f"the {of['plural']} {of['near']}"
+        return {"those": those, "chosen": f"the only one {of['after']}"}
 
     # -- entities ---------------------------------------------------------------------------
 
@@ -168,15 +187,11 @@ class _Wording:
                 assert_never(node)
 
     def _which(self, node: Which) -> str:
-        plural = self._type(node).plural
-        if self.plan.pair != parts(node) and node not in self.compared:
-            self.compared.add(node)
-            is_back = any(part in self.plan.back for part in parts(node))
-            compare = "compare" if is_back else "compare two"
-            self._add(self._say(compare, plural=plural, **self._two(node)))
         of = self.world.domain.attribute(node.type, node.attribute)
         if more := of.more and (of.more if node.most else of.less):
-            return self._say("which adjective", more=more, plural=plural)
+            if self.plan.pair != parts(node):
+                return f"the {more} one"
+            return self._say("which adjective", more=more, plural=self._type(node).plural)
         does = _comparative(of, most=node.most)
         return self._say("which", does=_beside(does))
 
@@ -226,21 +241,21 @@ class _Wording:
             case Rank(attribute, most):
                 of = self.world.domain.attribute(node.type, attribute)
         if rank := superlative(of, most=most):
+            if slots["phrase"].startswith("where "):
+                return f"the {rank} of the {slots['set']}"
             return self._say("pick adjective", rank=rank, **slots)
-        ranked = self._ranked(node)
-        if not of.verb:
-            return self._say("pick degree", rank=_beside(ranked), **slots)
-        is_short = not (node.conditions or any(self._is_phrase(link.end) for link in node.links))
-        opens = slots["phrase"].split()[0]
-        if is_short and len(node.links) == 1 and opens not in {"who", "that", "whose", "where"}:
-            return self._say("pick clause", ranked=ranked, rank=_beside(ranked), **slots)
-        return self._say("pick degree", rank=_beside(ranked), **slots)
+        return self._say("pick degree", rank=_beside(self._ranked(node)), **slots)
 
     def _is_phrase(self, node: Entity) -> bool:
         return not isinstance(node, Named) and node not in self.plan.back
 
     def _several(self, node: Pick | Total) -> dict[str, str]:
-        """Those that are linked so and meet the conditions: `noun`, `phrase`, `those` and `set`."""
+        """Those that are linked so and meet the conditions.
+
+        Returns:
+            `set`, ``ships built by Asta that were launched before 1990``, of `plural` and `those`;
+            of one `noun` and `phrase`, of what is `near` the noun and the clause `after` it.
+        """
         of = self.world.domain.types[node.type]
         noun, plural = of.noun, of.plural
         links = [self._linked(node.type, link) for link in sorted(node.links, key=self._place)]
@@ -249,10 +264,12 @@ class _Wording:
                 form = self.world.domain.attribute(node.type, condition.attribute).is_
                 noun = form.format(condition.value)
                 plural = f"{noun}s"
-        phrase, those = (self._joined(node, links, is_one=is_one) for is_one in (True, False))
-        return {"noun": noun, "phrase": phrase, "those": those, "set": f"{plural} {those}"}
+        near, after = self._joined(node, links, is_one=True)
+        those = " ".join(self._joined(node, links, is_one=False)).strip()
+        said = {"noun": noun, "plural": plural, "near": near, "after": after, "those": those}
+        return said | {"phrase": f"{near} {after}".strip(), "set": f"{plural} {those}"}
 
-    def _joined(self, node: Pick | Total, links: list[str], *, is_one: bool) -> str:
+    def _joined(self, node: Pick | Total, links: list[str], *, is_one: bool) -> tuple[str, str]:
         """What is said after a noun: participles, then clauses: who and that come first."""
         who, clauses = self._who(node), ("who ", "that ", "whose ", "where ")
         near = [said for said in links if not said.startswith(clauses)]
@@ -271,7 +288,7 @@ class _Wording:
                 does.append(bound)
         after = [f"{who} {' and '.join(does)}"] if does else []
         after += [said for said in links if said.startswith(clauses[2:])]
-        return f"{phrase} {' and '.join(after)}".strip()
+        return phrase, " and ".join(after)
 
     def _place(self, link: Link) -> tuple[bool, bool]:
         """Its place in a list: what refers back first, what is long last."""
@@ -359,7 +376,8 @@ class _Wording:
         if of.kind is Kind.DATE:
             answer = " Answer as YYYY-MM-DD."
         is_short = len(end.split()) <= SHORT
-        if isinstance(asked.of, Which):  # "was the one opened earlier founded" stumbles
+        if isinstance(asked.of, Which) and asked.of not in self.plan.back:
+            # "was the one opened earlier founded" stumbles
             by = self.world.domain.attribute(asked.of.type, asked.of.attribute)
             is_short = is_short and (bool(by.more) or not by.verb)
         if of.verb and is_short:
