@@ -88,11 +88,13 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
     cost = 100.0 * max(0, long - 1)
     if isinstance(node, Which) and not is_first:
         cost += 0 if plan.pair == parts(node) else 100
+    if isinstance(node, Pick) and node.conditions and not is_first:
+        cost += 1.5
     match node:
-        case Read(kind, attribute) if world.domain.attribute(kind, attribute).counted:
-            cost += 1.5 * phrases + 3 * long  # "does the ground of that club have" stumbles
-        case Read(kind, attribute) if world.domain.attribute(kind, attribute).verb:
-            cost += 1.5 * phrases + 3 * long  # "the depot where it is kept completed" stumbles
+        case Read(kind, attribute):
+            read = world.domain.attribute(kind, attribute)
+            if read.verb or read.counted:  # "the depot where it is kept completed" stumbles
+                cost += 1.5 * phrases + 3 * long
         case Which() | Gap() if plan.pair != parts(node):
             cost += 2 * (long + sum(part in plan.back for part in parts(node)) > 1)
             cost += 50 * long + 3 * (phrases > 1)
@@ -103,6 +105,7 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
             cost += 0 if superlative(ranked, most=most) else 100
         case Follow():
             link = world.domain.relation(node.type, node.relation)
+            cost += 1.5 * (isinstance(node.of, Pick) and phrases and not is_first)
             stands_in = not link.clause.endswith("{}") and link.noun == noun_of(node, world)
             cost += 40 * phrases * stands_in
             if not link.clause.endswith("{}") and noun_of(node, world) not in link.noun:
