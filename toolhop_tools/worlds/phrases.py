@@ -19,7 +19,7 @@ follow short: the {noun} {clause} | {end}'s {relation} | the {noun} {clause}
   | the {relation} of {end}
 pick adjective: the {rank} {noun} {phrase} | the {rank} {noun} {phrase}
   | the {rank} of the {set} | the {rank} {noun} {phrase}
-pick degree: the {noun} {rank} among those {those}
+pick degree: the one {rank} of the {set}
 pick only: the only {noun} {phrase}
 which adjective: the {more} of the two | the {more} of the two {plural}
 which: the one {does}

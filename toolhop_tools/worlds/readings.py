@@ -32,14 +32,13 @@ _GRAMMAR = """
 entity: {whole} | {whole} and {several} | {whole} {clauses}
 whole: {ref} | {label} | {short} | {short}'s {role} | the {role} of {entity} | the {noun} {clause}
   | the only {members} | the {rank} {members} | the {rank} of the {set} | {one}
-  | the {members} {who} {ranked} | the {named} {beside} among those {several}
+  | the one {beside} of the {set}
 one: the one {than} | the {more} of the two | the {more} of the two {plural}
 short: {name} | the {name} | the {noun} {name} | {noun} {name} | the {noun} with the code {name}
   | the {noun} whose code is {name} | the {noun} that has the code {name}
 clause: {does} {entity} | {before} {entity} {end}
 asked: {asks} {entity}
 members: {noun} {several} | {category} {several}
-named: {noun} | {category}
 set: {plural} {several} | {categories} {several}
 several: {condition} | {condition} and {several} | {condition} {several}
 clauses: {clausal} | {clausal} and {several}
@@ -436,11 +435,6 @@ def _first(at: _Sentence, order: Part, several: Part) -> Part | None:
     return _only(at, Part("several", order.kind, names))
 
 
-def _first_of_both(at: _Sentence, order: Part, first: Part, second: Part) -> Part | None:
-    both = _both(at, first, second)
-    return _first(at, order, both) if both else None
-
-
 def _which(at: _Sentence, order: Part, first: Part, second: Part) -> Part | None:
     return _first(at, order, Part("several", first.kind, {first.value, second.value}))
 
@@ -510,8 +504,6 @@ _TOGETHER: dict[tuple[str, ...], Callable[..., Part | None]] = {
     ("attribute", "thing"): _read,
     ("attribute", "thing", "thing"): _gap,
     ("back", "thing"): _back,
-    ("named:",): lambda _: Part("noun", "", ""),
-    ("order", "several", "several"): _first_of_both,
     ("label", "thing"): _labels,
     ("link", "thing"): _link,
     ("order", "several"): _first,

@@ -253,8 +253,8 @@ class _Wording:
         """Those that are linked so and meet the conditions.
 
         Returns:
-            `set`, ``ships built by Asta that were launched before 1990``, of `plural` and `those`;
-            of one `noun` and `phrase`, of what is `near` the noun and the clause `after` it.
+            `set`, ``ships built by Asta that were launched before 1990``, and its `plural`; of one
+            the `noun` and the `phrase` after it: what is `near` it, and the clause `after` that.
         """
         of = self.world.domain.types[node.type]
         noun, plural = of.noun, of.plural
@@ -266,7 +266,7 @@ class _Wording:
                 plural = f"{noun}s"
         near, after = self._joined(node, links, is_one=True)
         those = " ".join(self._joined(node, links, is_one=False)).strip()
-        said = {"noun": noun, "plural": plural, "near": near, "after": after, "those": those}
+        said = {"noun": noun, "plural": plural, "near": near, "after": after}
         return said | {"phrase": f"{near} {after}".strip(), "set": f"{plural} {those}"}
 
     def _joined(self, node: Pick | Total, links: list[str], *, is_one: bool) -> tuple[str, str]:
