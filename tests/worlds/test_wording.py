@@ -174,3 +174,29 @@ def test_what_is_chosen_comes_after_what_it_is_chosen_from(chosen: Entity, said:
     names = (f"the ship {SHIP.name}", f"the ship {OTHER.name}", f"the {end.name}")
     question = worded(Read("harbour", "opened", Follow("ship", "home", chosen)), 0)
     assert said.format(*names) in question
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (Pick("ship", (BUILT,), (BEFORE,)), "Of the ships built by {0}, take the only one that"),
+        (
+            Follow("ship", "owner", Pick("ship", (BUILT,), rank=Rank("length", most=True))),
+            "Take the longest ship built by {0}. What is the share capital of the company",
+        ),
+    ],
+)
+def test_what_is_chosen_has_a_sentence_of_its_own(chosen: Entity, said: str) -> None:
+    end = BUILT.end
+    assert isinstance(end, Named)
+    kind, attribute = ("company", "capital") if isinstance(chosen, Follow) else ("ship", "length")
+    assert worded(Read(kind, attribute, chosen), 0).startswith(said.format(f"the {end.name}"))
+
+
+def test_a_clause_of_place_follows_several() -> None:
+    """The newest observatory where she worked may be none of hers."""
+    world = make(domains()["observatories"], "names", "values")
+    guest = Named("astronomer", next(iter(world.tables["astronomer"])))
+    worked = Link("guest", guest, "astronomer", backward=True)
+    newest = Pick("observatory", (worked,), rank=Rank("founded", most=True))
+    assert f"the newest of the observatories where {guest.name}" in worded(newest, 0, world)
