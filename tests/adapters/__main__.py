@@ -51,8 +51,8 @@ ADAPTERS = {
         # Inspect asks OpenAI-compatible servers with it; a litellm that pip chose may have a bound
         # below, and is not used here.
         after=("openai>=3.4,<4",),
-        # Inspect's data frames are read with it.
-        beside=("pandas",),
+        # Inspect's data frames are read with them.
+        beside=("pandas", "pyarrow"),
     ),
     "openenv": Adapter("openenv", ("test_openenv.py",), ("openenv", "mcp")),
     # Its harness runs each rollout as a script of uv.
