@@ -113,7 +113,7 @@ def block_row(cell: str, number: int) -> dict[str, Any]:
 
 
 def report(rows: list[dict[str, Any]]) -> str:
-    """A table of the cells, and what holds over all."""
+    """A table of the cells, and the totals over all of them."""
     lines = []
     for cell in dict.fromkeys(row["cell"] for row in rows):
         own = [row for row in rows if row["cell"] == cell]

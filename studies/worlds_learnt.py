@@ -24,7 +24,7 @@ from toolhop_tools.worlds.items import BLOCK, HARD, block
 from toolhop_tools.worlds.spec import parse
 
 LEAST = 3
-"""Questions that have a run of words that counts, at least."""
+"""A run of words is a feature if at least this many questions contain it."""
 STEPS, RATE, MOMENTUM, DECAY = 400, 10.0, 0.9, 1e-5
 """Of the fit."""
 RESAMPLES = 1000

@@ -352,7 +352,7 @@ class DataSet:
 
 
 def by_id(items: Sequence[Item]) -> Mapping[str, Item]:
-    """Items by id; of items on demand none is made."""
+    """Items by id. Items on demand are not made until they are looked up."""
     return items.by_id if isinstance(items, ItemsOnDemand) else {item.id: item for item in items}
 
 

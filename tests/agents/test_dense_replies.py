@@ -143,7 +143,7 @@ def test_a_reply_of_small_parts_alone_is_too_large(
 
 
 def test_a_reply_may_have_the_parts_that_its_tokens_can_make() -> None:
-    """A call takes eight tokens at the least; odds of each token may be asked for."""
+    """A call takes at least eight tokens, and a request may ask for log probabilities."""
     calls = [{"id": "", "type": "function", "function": {"name": "f", "arguments": "{}"}}] * 512
     odds = [{"token": "a", "bytes": [97], "top_logprobs": [{}, {}]}] * 4096
     message = {"message": {"tool_calls": calls}, "logprobs": {"content": odds}}

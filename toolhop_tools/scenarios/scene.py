@@ -36,7 +36,7 @@ FURTHER = 3
 
 
 class Pool(Protocol):
-    """Where tools that an item has not come from."""
+    """The source of tools that the item does not have."""
 
     def others(self, item: Item, like: Iterable[Tool] | None = None) -> Iterator[Tool]:
         """Tools that are not the item's own, those most like `like` first."""

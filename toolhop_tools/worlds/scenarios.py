@@ -98,7 +98,7 @@ class MadeScene(Scene):
     """As the last call gives it."""
 
     def alike(self, said: str, own: set[str], rng: random.Random) -> Iterator[str]:
-        """Other names of the type that one is of, or codes; none where it is no name."""
+        """Other names, or codes, of the same type; empty if the text is not a name."""
         kind = self.box.world.owner.get(said, "")
         rows = self.box.world.tables.get(kind, {})
         others = [*rows] if said in rows else [str(row.get(CODE)) for row in rows.values()]

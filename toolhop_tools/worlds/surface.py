@@ -58,7 +58,7 @@ class Register:
     """Which of several records of one world a tool reads."""
 
     word: str = ""
-    """Stands in the tools' names; empty for none."""
+    """The word that marks the register in tool names; empty for no mark."""
     about: str = ""
     """A sentence of their documents."""
 

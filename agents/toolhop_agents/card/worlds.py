@@ -17,7 +17,7 @@ from toolhop_tools.worlds.spec import Spec, knobs_text
 WORLDS = 10
 """Blocks of each spec that are made for a card, spread over all of them."""
 MEASURES = ("hops", "joins", "tools", "conversions", "style", "result_chars", "alternatives")
-"""Of an item's difficulty: what a card counts. Lengths are counted in hundreds."""
+"""The fields of an item's difficulty that a card counts; lengths in hundreds of characters."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Sample:
-    """Blocks of a series; of a short one all."""
+    """The blocks that a card makes: a sample of a long series, all blocks of a short one."""
 
     made: MadeItems
     blocks: tuple[Block, ...]

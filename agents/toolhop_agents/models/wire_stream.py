@@ -201,7 +201,7 @@ def _add_parts(parts: _Parts, pieces: Iterable[Any]) -> None:
 
 
 def _begun(piece: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- whatever a server sends as an id
-    """The id of the call that a piece begins."""
+    """The id of the call that starts with this piece; falsy if the piece continues a call."""
     return (piece.get("function") or {}).get("name") and piece.get("id")
 
 
