@@ -26,9 +26,8 @@ ROOMS = {
     "toolhop_tools": ROOT,
     "toolhop_env": ROOT / "env",
     "toolhop_agents": ROOT / "agents",
+    "toolhop": ROOT / "agents",
 }
-PLUGIN = "toolhop.py"
-"""The one module beside the packages: verifiers finds a taskset by one name."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -67,8 +66,8 @@ def sources() -> set[str]:
 
 def test_wheel_holds_every_file_of_our_packages_and_nothing_else(wheel: dict[str, bytes]) -> None:
     found = {name for name in wheel if ".dist-info/" not in name}
-    assert found == sources() | {PLUGIN}
-    assert {name.split("/")[0] for name in found} == {*ROOMS, PLUGIN}
+    assert found == sources()
+    assert {name.split("/")[0] for name in found} == set(ROOMS)
     assert {f"{room}/py.typed" for room in ROOMS} <= found
     data = {Path(name).suffix for name in found} - {".py", ".typed"}
     assert {".json", ".css", ".js", ".html"} <= data, "data of commands and pages"
@@ -186,5 +185,4 @@ def test_source_archive_can_be_built_tested_and_read(built: Path) -> None:
         wanted = {f.relative_to(ROOT).as_posix() for f in files if "__pycache__" not in f.parts}
         assert wanted <= names
     assert {"pyproject.toml", "README.md", "LICENSE", "Makefile", "tests/conftest.py"} <= names
-    assert f"agents/{PLUGIN}" in names
     assert not {name for name in names if name.startswith((".", "logs/", "dist/"))} - {".gitignore"}

@@ -20,6 +20,7 @@ ROOMS = {
     "toolhop_tools": ROOT,
     "toolhop_env": ROOT / "env",
     "toolhop_agents": ROOT / "agents",
+    "toolhop": ROOT / "agents",
 }
 """The packages in their order, each with the folder that it is found in."""
 ORDER = tuple(ROOMS)
@@ -57,7 +58,7 @@ WITHIN_AGENTS = (
         "tool_tests",
         "pytest_plugin",
     },
-    {"cli"},
+    {"cli", "facade"},
     {"__main__"},
 )
 """Parts of `toolhop_agents`, each importing none of a later group. What shows figures (`table`,

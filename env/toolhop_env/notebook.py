@@ -25,7 +25,7 @@ from toolhop_env.score import Verdict
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Ending, Trace
 from toolhop_sandbox.base import Sandbox
-from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.choose import Kind, open_sandbox
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item, Tool
 
@@ -78,15 +78,15 @@ class PlainEpisode:
 
 @contextmanager
 def play(
-    item: Item, setting: Setting | None = None, *, sandbox: Sandbox | None = None
+    item: Item, setting: Setting | None = None, *, sandbox: Sandbox | Kind = "auto"
 ) -> Iterator[PlainEpisode]:
-    """Play `item` by hand. Without `sandbox`, Docker where an engine runs, else a process.
+    """Play `item` by hand. The sandbox ``auto`` is Docker where an engine runs, else a process.
 
     Raises:
         SandboxUnavailable: nothing can isolate calls here.
     """
     with start_blocking_portal() as portal:
-        opened = sandbox or portal.call(open_sandbox, "auto")
+        opened = portal.call(open_sandbox, sandbox) if isinstance(sandbox, str) else sandbox
         with (
             portal.wrap_async_context_manager(opened),
             portal.wrap_async_context_manager(Episode(item, opened, setting)) as episode,

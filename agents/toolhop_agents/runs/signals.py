@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -17,7 +18,13 @@ class Interrupted(SystemExit):
 
 
 async def until_signal(work: Callable[[], Awaitable[None]]) -> bool:
-    """Do `work`; True where SIGINT or SIGTERM cut it off. Raises what `work` raises."""
+    """Do `work`; True where SIGINT or SIGTERM cut it off. Raises what `work` raises.
+
+    On another thread than the main one, which alone gets signals, work is only cancelled.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        await work()
+        return False
     cut = False
     fault: list[Exception] = []
     async with anyio.create_task_group() as tasks:

@@ -1,0 +1,157 @@
+"""Runs and episodes in one call, for scripts and notebooks: what `import toolhop` gives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from typing import Any, get_args
+
+import anyio
+from anyio.from_thread import start_blocking_portal
+from rich.console import Console
+
+from toolhop_agents.runs.execute import execute
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.table import FILE_WIDTH, print_tables
+from toolhop_env import notebook
+from toolhop_env.attempt import Attempt
+from toolhop_env.notebook import PlainEpisode
+from toolhop_env.runs.store import RunStore
+from toolhop_env.setting import Setting
+from toolhop_env.summary import Summary, summarize
+from toolhop_sandbox.choose import Kind
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.load import load, select
+from toolhop_tools.model import Item
+
+
+@dataclass(frozen=True)
+class Results:
+    """A run, read from its folder. Its `repr`, and what a notebook shows, is the table of the run.
+
+    Raises:
+        StoreError: from every property, where the folder cannot be read.
+    """
+
+    store: RunStore
+    """Has all traces: ``store.traces()``."""
+    status: str = ""
+    """``success``, ``cancelled``, ``limited`` or ``error``; empty for a run that was opened."""
+    fault: str = ""
+    """Why the run ended with an error, or which limit stopped it."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the run is kept, as `toolhop show` takes it."""
+        return self.store.folder
+
+    @cached_property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """The attempts that count: one an item, mode and epoch."""
+        return tuple(self.store.results())
+
+    @cached_property
+    def summaries(self) -> Sequence[Summary]:
+        """Figures by agent and mode."""
+        return summarize(self.attempts)
+
+    def value(self, measure: str, mode: str = "") -> float | None:
+        """The mean of a measure over the episodes, errored ones left out; None where none has it.
+
+        Args:
+            measure: by name, such as ``strict`` or ``failed_calls``.
+            mode: of a run of several modes.
+
+        Raises:
+            ValueError: there is no such measure or mode, or the run has several modes.
+        """
+        named = {summary.group.mode: summary for summary in self.summaries}
+        if not mode and len(named) == 1:
+            (mode,) = named
+        if mode not in named:
+            raise ValueError(f"this run has the modes {', '.join(sorted(named))}: name one of them")
+        figures = named[mode].figures
+        if measure not in figures:
+            raise ValueError(f"there is no measure {measure!r}; there are {', '.join(figures)}")
+        estimate = figures[measure]
+        return None if estimate is None else estimate.value
+
+    def __repr__(self) -> str:
+        console = Console(file=StringIO(), width=FILE_WIDTH)
+        with console.capture() as captured:
+            print_tables(console, self.summaries)
+        return f"{captured.get()}{self.folder}"
+
+    def _repr_html_(self) -> str:
+        console = Console(file=StringIO(), record=True, width=FILE_WIDTH)
+        print_tables(console, self.summaries)
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def run(settings: RunSettings | None = None, **options: Any) -> Results:  # noqa: ANN401 -- the fields of RunSettings
+    """Play a run to its end; it is kept in a folder, as `toolhop run` keeps it.
+
+    Args:
+        settings: of the run; made of `options` where None.
+        options: the options of ``toolhop run``, with underscores: ``model``, ``data``, ``limit``...
+
+    Raises:
+        ValueError: an option is unknown or wrong (pydantic's ValidationError), or options are given
+            beside settings.
+        ToolsError, SandboxUnavailable: the data, or what isolates calls, cannot be used.
+    """
+    if settings is not None and options:
+        raise ValueError(f"give settings or options, not both: {', '.join(options)}")
+    if isinstance(options.get("limit"), int):
+        options["limit"] = str(options["limit"])
+    wanted = settings or RunSettings(**options)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        ended = anyio.run(execute, wanted)
+    else:  # a notebook's
+        with start_blocking_portal() as portal:
+            ended = portal.call(execute, wanted)
+    return Results(ended.store, ended.status, ended.fault)
+
+
+def opened(folder: str | Path) -> Results:
+    """A run that is there already.
+
+    Raises:
+        StoreError: the folder is no run.
+    """
+    return Results(RunStore.open(Path(folder)))
+
+
+@contextmanager
+def play(
+    item: Item | str,
+    setting: Setting | None = None,
+    *,
+    data: str = "builtin",
+    sandbox: Kind = "auto",
+) -> Iterator[PlainEpisode]:
+    """Play an episode by hand.
+
+    Args:
+        item: an item, or the id of one of `data`.
+        setting: feedback, limits and prompt; the defaults are those of ToolHop.
+        data: a data set, as `load` takes it.
+        sandbox: ``docker``, ``process``, or ``auto``: Docker where an engine runs, else a process.
+
+    Raises:
+        BadChoice: `data` has no such item.
+        SandboxUnavailable: nothing can isolate calls here.
+    """
+    if isinstance(item, str):
+        item = select(load(data), sample_ids=(item,))[0]
+    if sandbox not in get_args(Kind):
+        raise BadChoice(f"the sandbox {sandbox!r} is none of {', '.join(get_args(Kind))}")
+    with notebook.play(item, setting, sandbox=sandbox) as episode:
+        yield episode
