@@ -38,9 +38,6 @@ CANDIDATES = 3
 """Entities that a superlative or a condition chooses from at least."""
 JOINED = 3
 """Hops of a join at least: one of each branch, and the one that brings them together."""
-LONG = 6
-"""From so many hops on no entity is asked for, and differences of two are: among the few entities
-of a type nearly each is also reached by fewer calls, by chance."""
 TRIES = 30
 STEPS = 6
 """Ways tried from one entity."""
@@ -87,11 +84,9 @@ class _Drawing:
     def top(self, hops: int, joins: bool) -> Expression:
         """What is asked: an entity, an attribute of one, or what is made of several."""
         kind = self._type()
-        ways = [self._read, self._read, self._total]
-        if hops < LONG:
-            ways += [self._name]
+        ways = [self._read, self._read, self._total, self._name]
         if joins and hops >= JOINED:
-            ways += [self._gap] if hops < LONG else [self._gap] * len(ways)
+            ways += [self._gap]
         return self.drawn.choice(ways)(kind, hops, joins)
 
     def _type(self) -> str:
