@@ -297,7 +297,7 @@ def _total(tool: MadeTool) -> Iterator[str]:
     yield 'if statistic == "count":'
     yield "    " + surface.gives(surface.cells(value="len(found)", unit=quoted("")))
     yield "if field is None:"
-    yield "    " + surface.refusal("BAD_ARGUMENT", "field is needed for the {statistic}")
+    yield "    " + surface.refusal("BAD_ARGUMENT", "field is needed for a {statistic}")
     units = {c.name: c.type.partition(" ")[2] for c in surface.attributes(tool.type, Kind.NUMBER)}
     if surface.style is not Style.VALUES:
         yield f"unit = {units!r}[field]"
@@ -354,7 +354,7 @@ def _days(tool: MadeTool) -> Iterator[str]:
         yield f"    date.fromisoformat({argument})"
         yield "except ValueError:"
         refusal = surface.refusal(
-            "BAD_ARGUMENT", f"{argument}: {{{argument}!r}} is no day of the calendar"
+            "BAD_ARGUMENT", f"{argument}: {{{argument}!r}} is not a date that exists"
         )
         yield "    " + (refusal if surface.service else f"{refusal} from None")
     days = f"abs((date.fromisoformat({first}) - date.fromisoformat({second})).days)"
