@@ -20,7 +20,9 @@ NARROW = frozenset({Style.VALUES, Style.SERVICE})
 """Styles with a tool for each link; the others have one for each type."""
 MOST_MEASURE = 10**12
 """Greatest number that is converted."""
-SAME_EVERYWHERE = {Shape.IDENTIFY, Shape.LIST, Shape.CONVERT, Shape.DAYS}
+MOST_DAYS = 100_000
+"""Most days that a date is moved by."""
+SAME_EVERYWHERE = {Shape.IDENTIFY, Shape.LIST, Shape.CONVERT, Shape.DAYS, Shape.SHIFT}
 """Shapes without twins: names and codes are the same in every register."""
 _WRAPPED = {
     Style.SERVICE: "Replies with `ok` and `data`; an error has `ok` false, and an `error` with its "
@@ -90,6 +92,7 @@ class _Maker:
         if units := self.units():
             yield self.convert(units)
         yield self.days()
+        yield self.shift()
 
     def units(self) -> list[str]:
         """Units of the domain that convert, and what they convert into."""
@@ -669,6 +672,28 @@ class _Maker:
         )
         reads = {"": surface.cell_path("days", ["days"])}
         return self.made(Shape.DAYS, "", description, arguments, [], reads)
+
+    def shift(self) -> MadeTool:
+        surface, arguments = self.surface, _Arguments()
+        arguments.add(
+            Param(Role.VALUE, "first", surface.argument("start date"), "date", required=True),
+            {**DATE, "description": "A date, as YYYY-MM-DD."},
+        )
+        arguments.add(
+            Param(Role.VALUE, "second", "days", "number days", required=True),
+            {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": MOST_DAYS,
+                "description": "How many days later.",
+            },
+        )
+        description = (
+            "The date a number of days after another, as YYYY-MM-DD. A date that does not exist is "
+            "an error."
+        )
+        reads = {"": surface.cell_path("date", ["date"])}
+        return self.made(Shape.SHIFT, "", description, arguments, [], reads)
 
 
 class _Arguments:
