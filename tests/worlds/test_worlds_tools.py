@@ -159,7 +159,7 @@ def test_what_is_found_is_what_the_world_has_sorted_and_paged(style: Style) -> N
                     name
                     for _, name in sorted(
                         zip(values, names, strict=True),
-                        key=lambda pair: pair[0],  # type: ignore[arg-type, return-value]
+                        key=lambda pair: pair[0],
                         reverse=descending,
                     )
                 ]
