@@ -43,6 +43,12 @@ STEPS = 6
 """Ways tried from one entity."""
 BACKTRACKS = 60
 """Steps taken back in one try."""
+LATER = 0.4
+"""Share of the dates asked for that are some days after one."""
+SHIFTED = 2
+"""Hops of a chain beyond which a date may be moved by one more."""
+DAYS_LATER = (30, 400)
+"""How many, at least and at most."""
 COUNTED = 20
 """A count below this is too easily guessed."""
 
@@ -103,8 +109,10 @@ class _Drawing:
         of = self.world.domain.attribute(kind, attribute)
         into = others(of.unit) if self.knobs.units and self.drawn.random() < 0.5 else []
         unit = self.drawn.choice(into) if into else ""
-        below = hops - 1 - bool(unit)
-        return Read(kind, attribute, self.reach(kind, self._any(kind), below, joins), unit)
+        moves = of.kind is Kind.DATE and hops > SHIFTED and self.drawn.random() < LATER
+        later = self.drawn.randint(*DAYS_LATER) if moves else 0
+        below = hops - 1 - bool(unit) - bool(later)
+        return Read(kind, attribute, self.reach(kind, self._any(kind), below, joins), unit, later)
 
     def _gap(self, kind: str, hops: int, joins: bool) -> Expression:
         del joins

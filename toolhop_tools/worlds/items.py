@@ -311,9 +311,11 @@ def _asks(call: Call, made: Made, questions: Mapping[int, str]) -> str:
     if call.tool.shape is Shape.CONVERT:
         value, unit, into = given
         return f"What is {value} {unit} in {into}?"
+    if call.tool.shape is Shape.SHIFT:
+        return f"Which date is {given[1]} days after {given[0]}?"
     if call.tool.shape is Shape.IDENTIFY:
         return f"Which {call.tool.columns[0].name} belongs to {given[0]}?"
-    if isinstance(call.node, Read) and call.node.unit:
+    if isinstance(call.node, Read) and (call.node.unit or call.node.later):
         of = call.tool.world.domain.attribute(call.node.type, call.node.attribute)
         return f"What is the {of.noun} of {given[0]}?"
     return questions[id(call.node)]

@@ -14,7 +14,7 @@ from itertools import combinations, product
 from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.worlds.expression import Expression, Named, Pick, Total, nodes
+from toolhop_tools.worlds.expression import Expression, Named, Pick, Read, Total, nodes
 from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape, Toolbox
 from toolhop_tools.worlds.units import others
 from toolhop_tools.worlds.world import CODE, World
@@ -76,6 +76,8 @@ def named_values(asked: Expression, world: World) -> list[Reached]:
             row = world.tables[node.type][node.name]
             code = (f"{node.type} code", str(row[CODE])) if node.by_code else None
             values[code or (node.type, node.name)] = None
+        elif isinstance(node, Read) and node.later:
+            values["number days", node.later] = None
         elif isinstance(node, Pick | Total):
             for condition in node.conditions:
                 of = world.domain.attribute(node.type, condition.attribute)
@@ -161,6 +163,8 @@ class _Tool:
                 return {f"number {into}" for unit in units for into in others(unit)}
             case Shape.DAYS:
                 return {"number days"}
+            case Shape.SHIFT:
+                return {"date"}
             case Shape.GAP:
                 return {_difference(column.type) for column in self.made.columns}
             case _:
