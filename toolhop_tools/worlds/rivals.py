@@ -378,15 +378,16 @@ class _Search:
     def _read(
         self, hops: int, everything: frozenset[Named | _Bound]
     ) -> Iterator[tuple[Expression, Expression]]:
-        unit = self.asked.unit if isinstance(self.asked, Read) else ""
+        asked = self.asked
+        unit, later = (asked.unit, asked.later) if isinstance(asked, Read) else ("", 0)
         for way in self._mixed(self.ways[hops - 1]):
             for attribute, of in self.rivals.world.domain.types[way.type].attributes.items():
                 fits = way.given == everything and (way.type, attribute) not in way.used
-                if fits and (not unit or unit in others(of.unit)):
-                    yield (
-                        Read(way.type, attribute, way.expression, unit),
-                        Read(way.type, attribute, Named(way.type, way.name), unit),
-                    )
+                converts = not unit or unit in others(of.unit)
+                if fits and converts and (not later or of.kind is Kind.DATE):
+                    ends = (way.expression, Named(way.type, way.name))
+                    first, second = (Read(way.type, attribute, e, unit, later) for e in ends)
+                    yield first, second
 
     def _gaps(
         self, hops: int, everything: frozenset[Named | _Bound]
