@@ -100,7 +100,7 @@ def test_other_readings_are_found(question: str, answers: set[Value]) -> None:
     ("question", "answers"),
     [
         ("Who is the youngest coach born in Ost before 1972?", {"Ada"}),
-        ("Name the only player born in Pol who is heavier than 75 kilograms.", {"Eli"}),
+        ("Name the only player born in Pol heavier than 75 kilograms.", {"Eli"}),
         ("Name the only player born in Pol.", set()),
         ("Name the tallest player born in Pol.", set()),
         ("Take the town of Ada. Name the youngest coach born in that town.", set()),
@@ -108,21 +108,21 @@ def test_other_readings_are_found(question: str, answers: set[Value]) -> None:
         ("What is the weight of Dag? Answer in pounds to one decimal place.", {154.3}),
         ("Of Dag and Fay, take the lighter one. What is the weight of that player?", {70}),
         (
-            "Of Eli and Fay, let player A be the one born later. Name the coach of player A.",
+            "Of Eli and Fay, take the one born later (player A). Name the coach of player A.",
             {"Cyr"},
         ),
         (
-            "Of the players born in Pol, find the only one who is heavier than 75 kilograms. "
+            "Of the players born in Pol, find the only one heavier than 75 kilograms. "
             "Name the coach of that player.",
             {"Cyr"},
         ),
         (
-            "Of the players born in Pol who are heavier than 65 kilograms, take the youngest. "
+            "Of the players born in Pol heavier than 65 kilograms, take the youngest. "
             "Name the coach of that player.",
             {"Cyr"},
         ),
         (
-            "Let player A be the lightest of the players born in Ost. Name the coach of player A.",
+            "Take the lightest of the players born in Ost (player A). Name the coach of player A.",
             {"Ben"},
         ),
     ],

@@ -73,9 +73,9 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
         ),
         (
             Read("harbour", "quays", Pick("harbour", (CALLS,), rank=Rank("opened", most=True))),
-            ("Of the harbours visited by {0}, take the one opened most recently. What is the "
+            ("Of the harbours visited by {0}, take the one opened last. What is the "
              "quay length of that harbour? Answer in metres.",
-             "Of the harbours visited by {0}, find the one opened most recently. Give the "
+             "Of the harbours visited by {0}, find the one opened last. Give the "
              "quay length of that harbour. Answer in metres.") * 2,
         ),
         (
@@ -156,7 +156,7 @@ def test_a_superlative_names_what_is_compared(form: int) -> None:
         (Which("ship", "length", True, SHIP, OTHER), "Of {0} and {1}, take the longer one."),
         (
             Which("ship", "length", True, SHIP, Pick("ship", (BUILT,), (BEFORE,))),
-            "Of that ship and {0}, let ship A be the longer one.",
+            "Of that ship and {0}, take the longer one (ship A).",
         ),
         (
             Pick("ship", (BUILT,), (BEFORE,)),

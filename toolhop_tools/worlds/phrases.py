@@ -26,7 +26,7 @@ which: the one {does}
 
 step: {then}take {phrase}. | {then}find {phrase}. | {then}consider {phrase}.
 choose: take | find
-chosen: of {those}, {take} {chosen}.
+chosen: of {those}, {take} {chosen}{label}.
 pair: take two {plural}. The first is {first}. The second is {second}.
   | consider two {plural}. The first is {first}. The second is {second}.
   | compare two {plural}. The first is {first}. The second is {second}.
@@ -46,7 +46,7 @@ ask when: {when} was {end} {verb}?{answer}
 ask counted: how many {counted} does {end} have?
 ask gap: what is the difference in {noun} between {first} and {second}?{answer}
 ask gap pair: what is the difference in {noun} between the two?{answer}
-ask time: how many {unit} lie between the {noun} of {first} and that of {second}?
+ask time: how many {unit} apart were {first} and {second} {verb}?
 ask time pair: how many {unit} apart were the two {verb}?
   | how many {unit} apart were the two {plural} {verb}?
 ask sum: what is the {how} {noun} of the {set}?{answer}

@@ -44,14 +44,11 @@ several: {condition} | {condition} and {several} | {condition} {several}
 clauses: {clausal} | {clausal} and {several}
 clausal: {who} {bound}
 condition: {linked} {entity} | {linked} {entity} {timed} {limit}
-  | {before} {entity} {end}
+  | {before} {entity} {end} | {with} {limit} | {with} {number} {unit}
   | {bound} | {who} {bound}
 bound: {bounded} {limit} | {bounded} {number} {unit}
 limit: {number} | {day}
-sentence: {take} {entity} | let {handle} be {entity} | of the {set}, {choose} the one {beside}
-  | of the {set}, {choose} the only one {several}
-  | of the {set}, {choose} the {rank} | of {entity} and {entity}, {choose} the one {than}
-  | of {entity} and {entity}, {choose} the {more} one
+sentence: {take} {entity} | {take} {entity} ({handle}) | {chosen} | {chosen} ({handle})
   | {take} two {plural} | {handle} is {entity} | which {noun} {asked} | who {asked}
   | of the {set}, which one {ranked} | which of the {set} {ranked}
   | {who} {compared}, {entity} or {entity} | which {noun} {compared}: {entity} or {entity}
@@ -59,9 +56,10 @@ sentence: {take} {entity} | let {handle} be {entity} | of the {set}, {choose} th
   | {dated} {number} days after the {attribute} of {entity}
   | how many {counted} does {entity} have | {ask} the difference in {attribute} between {both}
   | how many {days} apart were {both} {verb}
-  | how many {days} lie between the {attribute} of {entity} and that of {entity}
   | {ask} the {sum} {attribute} of the {set} | {count} {set}
-choose: {take} | let {handle} be
+chosen: of the {set}, {take} the one {beside} | of the {set}, {take} the only one {several}
+  | of the {set}, {take} the {rank} | of {entity} and {entity}, {take} the one {than}
+  | of {entity} and {entity}, {take} the {more} one
 both: {entity} and {entity} | {two}
 two: {pair} | {pair} {plural}
 who: who | that | which
@@ -230,7 +228,7 @@ def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
         if fits:
             yield "category", of.is_.format(value), Part("several", kind, frozenset(fits))
             yield "categories", f"{of.is_.format(value)}s", Part("several", kind, frozenset(fits))
-    for most, verb, count in ((True, "most recently", "most"), (False, "earliest", "fewest")):
+    for most, verb, count in ((True, "last", "most"), (False, "first", "fewest")):
         order = Part("order", kind, (name, most))
         more, best = (of.more, of.most) if most else (of.less, of.least)
         yield "rank", best, order
@@ -243,10 +241,11 @@ def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
             compared, ranked = f"{than} {of.counted}", f"the {count} {of.counted}"
         if of.verb:
             later, after = ("later", "after") if most else ("earlier", "before")
-            yield "compared", f"was {of.verb} {later}", order
-            yield "than", f"{of.verb} {later}", order
-            yield "ranked", f"was {of.verb} {verb}", order
-            yield "beside", f"{of.verb} {verb}", order
+            short = of.verb.removeprefix("first ")
+            yield "compared", f"was {short} {later}", order
+            yield "than", f"{short} {later}", order
+            yield "ranked", f"was {short} {verb}", order
+            yield "beside", f"{short} {verb}", order
             yield "timed", after, Part("time", "", order)
             yield from (("bounded", f"{was} {of.verb} {after}", order) for was in ("was", "were"))
         else:
@@ -255,14 +254,11 @@ def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
             yield "than", f"with {article}{compared}", order
             yield "ranked", f"has {ranked}", order
             yield "beside", f"with {ranked}", order
-        for has in ("has", "have"):
-            yield from (
-                ("bounded", f"{has} {a} {of.noun} of {than} than", order) for a in ("a", "an")
-            )
-            if of.counted:
-                yield "bounded", f"{has} {than} than", order
+        yield from (("with", f"with {a} {of.noun} of {than} than", order) for a in ("a", "an"))
+        if of.counted:
+            yield "with", f"with {than} than", order
         if more:
-            yield from (("bounded", f"{is_} {more} than", order) for is_ in ("is", "are"))
+            yield "with", f"{more} than", order
 
 
 class _Sentence:
@@ -477,16 +473,6 @@ def _labels(_: _Sentence, *parts: Part) -> Part:
     return Part("labels", "", tuple(zip(PAIR, parts, strict=False)))
 
 
-def _labelled(make: Callable[..., Part | None]) -> Callable[..., Part | None]:
-    """What parts come to, by the label before them."""
-
-    def labels(at: _Sentence, label: Part, *parts: Part) -> Part | None:
-        thing = make(at, *parts)
-        return _labels(at, label, thing) if thing else None
-
-    return labels
-
-
 def _pair(_: _Sentence, *things: Part) -> Part:
     return Part("pair", "", things)
 
@@ -494,10 +480,7 @@ def _pair(_: _Sentence, *things: Part) -> Part:
 _TOGETHER: dict[tuple[str, ...], Callable[..., Part | None]] = {
     ("sentence:",): lambda _: Part("labels", "", ()),
     ("sentence:", "several"): _count,
-    ("sentence:", "several", "several"): _only_of_both,
-    ("sentence:", "label", "several", "several"): _labelled(_only_of_both),
-    ("sentence:", "label", "order", "several"): _labelled(_first),
-    ("sentence:", "label", "order", "thing", "thing"): _labelled(_which),
+    ("chosen:", "several", "several"): _only_of_both,
     ("whole:", "several"): _only,
     ("two:", "thing", "thing"): _pair,
     ("thing",): _same,

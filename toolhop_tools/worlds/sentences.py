@@ -55,7 +55,8 @@ class Plan:
 
 def planned(asked: Expression, world: World, drawn: random.Random) -> Plan:
     """The plan with the fewest sentences that are short and refer back without a label."""
-    able = [part for node in nodes(asked) for part in parts(node) if not isinstance(part, Named)]
+    # In this order each thread is told to its end before the next one begins.
+    able = [node for node in nodes(asked)[:-1] if isinstance(node, Follow | Pick | Which)]
     best: list[Plan] = []
     least = math.inf
     for count in range(len(able) + 1):
@@ -98,6 +99,8 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
         case Which() | Gap() if plan.pair != parts(node):
             cost += 2 * (long + sum(part in plan.back for part in parts(node)) > 1)
             cost += 50 * long + 3 * (phrases > 1)
+            if isinstance(node, Gap) and world.domain.attribute(node.type, node.attribute).verb:
+                cost += 4 * phrases  # "the fellow to whom she belongs born" stumbles
         case Pick() | Total() if node.conditions or len(node.links) > 1:
             cost += 60 * phrases
         case Pick(rank=Rank(attribute, most)) if not is_first:
@@ -162,6 +165,7 @@ def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
         for node in _said(step, back):
             if isinstance(node, Entity):
                 nouns.update(_called(node, world))
+    labelled.sort(key=steps.index)  # A comes before B
     for letter, node in zip("ABCDEFGH", labelled, strict=False):
         back[node] = f"{noun_of(node, world)} {letter}"
     return Plan(asked, tuple(steps), back, tuple(labelled), pair)

@@ -69,10 +69,15 @@ def hop_questions(
     return [_Wording(world, forms, drawn, Plan(hop, values=values)).text() for hop in hops]
 
 
+def _verb(of: Attribute) -> str:
+    """A verb that ranks: "first described" is described before others."""
+    return of.verb.removeprefix("first ")
+
+
 def _comparative(of: Attribute, *, most: bool) -> str:
     """What is greater ``was built later``, ``is longer``, ``has the higher fee``, does."""
     if of.verb:
-        return f"was {of.verb} {'later' if most else 'earlier'}"
+        return f"was {_verb(of)} {'later' if most else 'earlier'}"
     if of.more:
         return f"is {of.more if most else of.less}"
     if of.counted:
@@ -88,7 +93,7 @@ def _degree(of: Attribute, *, most: bool) -> str:
 
 
 def _beside(does: str) -> str:
-    """What stands next to a noun: ``built earliest`` of was, ``with the fewest pages`` of has."""
+    """What stands next to a noun: ``built first`` of was, ``with the fewest pages`` of has."""
     return does.removeprefix("was ").replace("has ", "with ", 1)
 
 
@@ -139,14 +144,12 @@ class _Wording:
         if step in self.plan.pair:
             first, second = (self._full(end) for end in self.plan.pair)
             return self._say("pair", first=first, second=second, plural=of.plural)
-        label = f"let {back[step]} be" if step in self.plan.labelled else ""
+        label = f" ({back[step]})" if step in self.plan.labelled else ""
         if chosen := self._chosen(step):
-            return self._say("chosen", take=label or self._say("choose"), **chosen)
-        if label:
-            return f"{label} {self._full(step)}."
+            return self._say("chosen", take=self._say("choose"), label=label, **chosen)
         leans = any(part in back for node in nodes(step) for part in parts(node))
         then = "" if step == self.plan.steps[0] else "then " if leans else "also "
-        return self._say("step", then=then, phrase=self._full(step))
+        return self._say("step", then=then, phrase=self._full(step) + label)
 
     def _chosen(self, step: Entity) -> dict[str, str]:
         """Those that a step chooses from, and which it chooses; empty where a phrase says both."""
@@ -223,14 +226,14 @@ class _Wording:
         return self._say("follow short" if is_bare else "follow", **slots)
 
     def _ranked(self, node: Pick) -> str:
-        """``was built earliest``, of a pick whose rank has no adjective; else empty."""
+        """``was built first``, of a pick whose rank has no adjective; else empty."""
         if node.rank is None:
             return ""
         of, most = self.world.domain.attribute(node.type, node.rank.attribute), node.rank.most
         if superlative(of, most=most):
             return ""
         if of.verb:
-            return f"was {of.verb} {'most recently' if most else 'earliest'}"
+            return f"was {_verb(of)} {'last' if most else 'first'}"
         return f"has {_degree(of, most=most)}"
 
     def _pick(self, node: Pick) -> str:
@@ -282,7 +285,9 @@ class _Wording:
         for condition in bounds:
             verb = self.world.domain.attribute(node.type, condition.attribute).verb
             bound = self._condition(node.type, condition, is_one=is_one)
-            if verb and phrase.startswith(f"{verb} ") and " and " not in phrase:
+            if not verb:
+                phrase = f"{phrase} {bound}".strip()
+            elif phrase.startswith(f"{verb} ") and " and " not in phrase:
                 phrase += bound.split(f" {verb}", 1)[1]
             else:
                 does.append(bound)
@@ -301,7 +306,7 @@ class _Wording:
         return self.world.domain.relation(kind, link.relation).linked.format(end)
 
     def _condition(self, kind: str, condition: Condition, *, is_one: bool) -> str:
-        """``was built after 1900``, with a verb for one or for several."""
+        """``was built after 1900``, with a verb for one or several; ``longer than 90 metres``."""
         of = self.world.domain.attribute(kind, condition.attribute)
         above = condition.test is Test.ABOVE
         if of.verb:
@@ -309,11 +314,10 @@ class _Wording:
             return f"{was} {of.verb} {'after' if above else 'before'} {condition.value}"
         bound = f"{condition.value:,} {of.unit}".strip()
         if of.more:
-            return f"{'is' if is_one else 'are'} {of.more if above else of.less} than {bound}"
-        has = "has" if is_one else "have"
+            return f"{of.more if above else of.less} than {bound}"
         if of.counted:
-            return f"{has} {'more' if above else 'fewer'} than {bound} {of.counted}"
-        return f"{has} {_a(of.noun)} of {'more' if above else 'less'} than {bound}"
+            return f"with {'more' if above else 'fewer'} than {bound} {of.counted}"
+        return f"with {_a(of.noun)} of {'more' if above else 'less'} than {bound}"
 
     def _two(self, node: Which | Gap) -> dict[str, str]:
         ends = sorted(
