@@ -15,9 +15,8 @@ from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.wire_sending import messages_to_wire, sendable
-from toolhop_env.messages import Message, Reply, Usage
+from toolhop_env.messages import Message
 from toolhop_env.reading import without_thoughts
-from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.base import Program, Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome
@@ -94,15 +93,6 @@ class KeptAsk:
             digest, {"item": key, "model": own.model, "text": text, "usage": usage}
         )
         return without_thoughts(text)
-
-
-def spent(readings: Readings) -> dict[str, Spent]:
-    """What the replies in a file took, by model."""
-    totals: dict[str, Spent] = {}
-    for row in readings.replies.values():
-        reply = Reply(usage=Usage(**row["usage"]), model=row["model"])
-        totals[row["model"]] = totals.get(row["model"], Spent()) + spent_on([reply])
-    return totals
 
 
 def unread(
