@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 
-import anyio
-
 from toolhop_agents.blind.readers import BlindQuestion, Readers
 from toolhop_agents.construct.ask import opened as model_opened
 from toolhop_agents.construct.ledger import key_of
@@ -27,6 +25,7 @@ from toolhop_tools.blind.votes import decide
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.prove import MOST_LOST
 from toolhop_tools.model import Item
+from toolhop_tools.several import each
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,24 +134,17 @@ async def read_all(
     Raises:
         ModelFault, ReadingsError, SandboxFault, SandboxUnavailable: what was read stays kept.
     """
-    waiting = iter(items)
-
-    async def take(readers: Readers) -> None:
-        for item in waiting:
-            reading = await _read(item, certificates[item.id], settings, readers, sandbox)
-            readings.add(reading)
-            on_done(reading)
-
     async with opened(settings) as models:
         names = [reader.model for reader in settings.readers]
         ask = KeptAsk(models, settings, readings)
         readers = Readers(names, settings.votes, ask, settings.seed)
-        try:
-            async with anyio.create_task_group() as group:
-                for _ in range(min(settings.readers[0].max_samples, len(items))):
-                    group.start_soon(take, readers)
-        except ExceptionGroup as faults:
-            raise faults.exceptions[0] from None
+
+        async def read(item: Item) -> None:
+            reading = await _read(item, certificates[item.id], settings, readers, sandbox)
+            readings.add(reading)
+            on_done(reading)
+
+        await each(items, read, at_a_time=settings.readers[0].max_samples)
 
 
 async def _read(
