@@ -26,6 +26,7 @@ from typing import Any
 import anyio
 
 from benchmarks.machine import described
+from tests.canned import CannedSandbox
 from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_agents.runs.executors.local import Executor, Here
 from toolhop_agents.runs.ledger import Ledger, RunLimits
@@ -38,7 +39,6 @@ from toolhop_env.runs.files import EPISODES
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import summarize
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet

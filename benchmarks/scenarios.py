@@ -31,8 +31,8 @@ from typing import Any
 
 import anyio
 
+from tests.canned import CannedSandbox
 from toolhop_sandbox.base import Limits, Program
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.certify.candidates import Task

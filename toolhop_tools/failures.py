@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON, Returned
 
 _NO_ERROR = frozenset({"", "none", "null", "no", "no error", "n/a", "ok"})
 OPENING_CHARS = 400
@@ -27,6 +28,15 @@ _ERROR_TEXT = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+
+
+def result_value(outcome: Returned) -> JSON:
+    """What a tool returned; None for what is nested too deeply to be looked into."""
+    try:
+        value: JSON = json.loads(outcome.json_text)
+    except RecursionError:
+        return None
+    return value
 
 
 def tells_of_error(value: JSON) -> bool:

@@ -48,6 +48,14 @@ def append(descriptor: int, line: bytes, *, sync: bool) -> None:
         raise
 
 
+def last_end(descriptor: int) -> tuple[int, bytes]:
+    """Where the last whole line ends, and the piece behind it that a kill may have left."""
+    with open(descriptor, "rb", closefd=False) as file:
+        file.seek(0)
+        whole, end, piece = file.read().rpartition(b"\n")
+    return len(whole) + len(end), piece
+
+
 class RowFile(ABC):
     """A file of JSON rows, read at once and then added to.
 

@@ -1,9 +1,13 @@
-"""The JSON object in a model's reply: bare, in a code fence, after its thoughts or within prose."""
+"""JSON in what a model or a person wrote: in a reply bare, in a code fence, after its thoughts or
+within prose.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+
+from toolhop_sandbox.outcome import JSON
 
 OPEN, CLOSE = "<think>", "</think>"
 _MARK = re.compile(r"""\{\s*["']|</think>""")
@@ -40,11 +44,25 @@ def json_in(text: str) -> str:
 
 
 def _is_json(text: str) -> bool:
+    return as_json(text) == text
+
+
+def as_json(text: str) -> str:
+    """The text where it is JSON, else the text as a JSON string."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return json.dumps(text, ensure_ascii=False)
+    return text
+
+
+def object_in(text: str) -> dict[str, JSON]:
+    """The JSON object that a text is; empty where it is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _end(text: str, start: int) -> int:

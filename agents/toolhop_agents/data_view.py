@@ -28,8 +28,8 @@ DEEPEST = 4
 def set_table(sets: Sequence[tuple[str, str, bool]]) -> StackedTable:
     """Data sets by name: what they are and whether they are on this machine."""
     table = StackedTable("data set", framed=False)
-    table.add_column("what", prose=True)
-    table.add_column("here")
+    table.add_columns("what", prose=True)
+    table.add_columns("here")
     for name, about, ready in sets:
         table.add_row(name, about, "yes" if ready else "not fetched")
     return table
@@ -38,11 +38,9 @@ def set_table(sets: Sequence[tuple[str, str, bool]]) -> StackedTable:
 def item_table(items: Sequence[Item]) -> StackedTable:
     """One row an item."""
     table = StackedTable("id", framed=False, drop=("answer type",))
-    table.add_column("domain", prose=True)
-    for column in ("hops", "tools"):
-        table.add_column(column, right=True)
-    for column in ("answer type", "question"):
-        table.add_column(column, prose=True)
+    table.add_columns("domain", prose=True)
+    table.add_columns("hops", "tools", right=True)
+    table.add_columns("answer type", "question", prose=True)
     for item in items:
         table.add_row(
             plain(item.id),
@@ -156,8 +154,7 @@ def _tool_page(tool: Tool, *, code: bool) -> Iterator[RenderableType]:
     yield Rule(plain(tool.name), align="left")
     yield plain(tool.schema.description)
     table = StackedTable("parameter", framed=False)
-    for column in ("type", "about"):
-        table.add_column(column, prose=True)
+    table.add_columns("type", "about", prose=True)
     for name, kind, about in parameter_rows(tool.schema.parameters):
         table.add_row(plain(name, "cyan"), plain(kind), plain(about))
     yield table

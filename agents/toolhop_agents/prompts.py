@@ -23,8 +23,6 @@ from toolhop_env.reading import CallFormat
 from toolhop_tools.errors import why
 from toolhop_tools.model import ToolSchema
 
-PLACES = ("question", "tools", "answer_format", "tool_format")
-
 
 class Mode(StrEnum):
     """ToolHop's three scenarios (paper section 4.1)."""

@@ -13,6 +13,7 @@ from toolhop_env.user import UserReply
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.model import RecordedTable, Simulated, Tool
+from toolhop_tools.replied import as_json
 
 ASKED = """You stand in for a tool. Reply with what the tool returns for this call: JSON alone, with
 no word around it.
@@ -44,7 +45,7 @@ class ModelSimulator:
         except ModelFault as fault:
             who = f"the simulator {self.model.name}"
             raise SandboxFault(f"{who} could not be asked: {fault}") from fault
-        return Returned(_json(without_thoughts(reply.content)))
+        return Returned(as_json(without_thoughts(reply.content)))
 
 
 WORDING = """You word what the user of an assistant says. The assistant asked the user:
@@ -76,12 +77,3 @@ class ModelWording:
             who = f"the user model {self.model.name}"
             raise SandboxFault(f"{who} could not be asked: {fault}") from fault
         return without_thoughts(said.content).strip()
-
-
-def _json(text: str) -> str:
-    """The reply where it is JSON, else the reply as a JSON text."""
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return json.dumps(text, ensure_ascii=False)
-    return text

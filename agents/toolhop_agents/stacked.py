@@ -61,7 +61,7 @@ class StackedTable:
         """Begin a table without rows.
 
         Args:
-            headers: of the first columns; `add_column` adds more.
+            headers: of the first columns; `add_columns` adds more.
             title: stands above, over the console's whole width.
             keys: columns that name a row.
             drop: headers of columns that a narrow console can do without, in order.
@@ -73,17 +73,16 @@ class StackedTable:
         self._columns: list[_Column] = []
         self._styles: list[str] = []
         self._ends: set[int] = set()
-        for header in headers:
-            self.add_column(header)
+        self.add_columns(*headers)
 
-    def add_column(
-        self, header: str, *, right: bool = False, prose: bool = False, least: int | None = None
+    def add_columns(
+        self, *headers: str, right: bool = False, prose: bool = False, least: int | None = None
     ) -> None:
-        """Add a column, its cells to the right where they are numbers.
+        """Add columns, their cells to the right where they are numbers.
 
         Prose wraps, where it has `least` characters; None for what is usual.
         """
-        self._columns.append(_Column(header, right, prose, least))
+        self._columns += [_Column(header, right, prose, least) for header in headers]
 
     def add_row(self, *cells: Cell, style: str = "") -> None:
         """Add a row; cells that are missing at its end are empty. Text is taken as it is."""

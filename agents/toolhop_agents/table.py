@@ -115,13 +115,10 @@ def answer_table(
     scale = PER_CENT if benchmark.lead.unit is Unit.SHARE else "means"
     title = f"{benchmark.title}, {scale}; {_order(summaries)}"
     table = StackedTable(title=title, keys=2)
-    for column in ("arm" if labels else "agent", "scorer"):
-        table.add_column(column, prose=True)
-    for mode in benchmark.modes:
-        table.add_column(mode, right=True)
+    table.add_columns("arm" if labels else "agent", "scorer", prose=True)
+    table.add_columns(*benchmark.modes, right=True)
     called = any(one.figures[INSTANCE_ERROR.name] is not None for one in summaries)
-    for column in ("Query", "Instance") if called else ():
-        table.add_column(column, right=True)
+    table.add_columns(*(("Query", "Instance") if called else ()), right=True)
     for name, agent in (labels or labelled(summaries)).items():
         by_mode = {s.group.mode: s for s in summaries if _name(s) == name}
         _add_rows(table, benchmark, agent, by_mode, called=called)
@@ -177,14 +174,13 @@ def detail_table(
     ]
     conduct = [one for one in CONDUCT if one.name in ("turns", "calls")]
     table = StackedTable(title="Episodes", keys=2)
-    table.add_column("arm" if labels else "agent", prose=True)
-    table.add_column("mode")
+    table.add_columns("arm" if labels else "agent", prose=True)
+    table.add_columns("mode")
     measures = [one.heading for one in others] + [one.name for one in conduct]
     # Agents that are not models take no tokens and cost nothing.
     spent = any(one.spent.tokens or one.spent.cost_usd != 0 for one in summaries)
     paid = ("tokens", "seconds", "cost") if spent else ("seconds",)
-    for column in ("played", "errored", *measures, *paid):
-        table.add_column(column, right=True)
+    table.add_columns("played", "errored", *measures, *paid, right=True)
     labels = labels or labelled(summaries)
     for one in summaries:
         cost = "unknown" if one.spent.cost_usd is None else f"${one.spent.cost_usd:.4f}"
@@ -251,9 +247,8 @@ def _scorer_columns(title: str, head: Sequence[str], measures: Sequence[Measure]
     names = [*head, "scorer"] if any(one.topic for one in measures) else head
     table = StackedTable(title=title, keys=len(names), framed=False)
     for column in names:
-        table.add_column(column, right=column == "n", prose=column == head[0])
-    for topic in units:
-        table.add_column(topic, right=True)
+        table.add_columns(column, right=column == "n", prose=column == head[0])
+    table.add_columns(*units, right=True)
     return table
 
 
@@ -316,9 +311,9 @@ def pass_table(
     title = f"{benchmark.title}, tries, {PER_CENT}"
     table = StackedTable(title=title, keys=3)
     for column in ("arm" if labels else "agent", "mode", "scorer"):
-        table.add_column(column, prose=column != "mode")
+        table.add_columns(column, prose=column != "mode")
     for kind, k in columns:
-        table.add_column(kind.replace("k", str(k)), right=True)
+        table.add_columns(kind.replace("k", str(k)), right=True)
     labels = labels or labelled(summaries)
     headings = {measure.name: measure.heading for measure in benchmark.answer_measures}
     for one in summaries:
@@ -338,7 +333,7 @@ def error_table(
     table = StackedTable("code", title="Failed calls by code")
     labels = labels or labelled(summaries)
     for one in summaries:
-        table.add_column(f"{labels[_name(one)]} {one.group.mode}", right=True)
+        table.add_columns(f"{labels[_name(one)]} {one.group.mode}", right=True)
     codes = sorted({code for summary in summaries for code in summary.errors})
     for code in codes:
         table.add_row(code.value, *(str(summary.errors.get(code, 0)) for summary in summaries))

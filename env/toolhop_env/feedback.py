@@ -6,14 +6,12 @@ only says that something did. The texts here are ours; a success reads the same 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import assert_never
 
 from toolhop_env.levels import Level, Template, Verbosity
 from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
 from toolhop_sandbox.outcome import (
-    JSON,
     Died,
     NotJson,
     Outcome,
@@ -24,7 +22,7 @@ from toolhop_sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
-from toolhop_tools.failures import tells_of_error
+from toolhop_tools.failures import result_value, tells_of_error
 
 __all__ = [
     "MINIMAL_TEXT",
@@ -125,15 +123,6 @@ up other episodes, for up to 0.2 s at 1 MB."""
 
 def _tells_of_error(outcome: Returned) -> bool:
     return len(outcome.json_text) <= REPORT_CHARS and tells_of_error(result_value(outcome))
-
-
-def result_value(outcome: Returned) -> JSON:
-    """What a tool returned; None for what is nested too deeply to be looked into."""
-    try:
-        value: JSON = json.loads(outcome.json_text)
-    except RecursionError:
-        return None
-    return value
 
 
 def _rejection(name: str, rejected: Rejected) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 from click.testing import CliRunner
 
+from tests.canned import CannedSandbox
 from toolhop_agents.cli import root
 from toolhop_agents.cli.faults import exit_code
 from toolhop_agents.prompts import Mode, prompt
@@ -28,7 +29,6 @@ from toolhop_env.runs.store import RunStore
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Limits, Sandbox
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON
 from toolhop_sandbox.pool import PooledSandbox

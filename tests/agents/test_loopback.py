@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.faults.engines import until
 from toolhop_agents.models import loopback
-from toolhop_agents.models.fault_plan import SHAPING, FaultPlan, RequestFault, shaped
+from toolhop_agents.models.fault_plan import FaultPlan, RequestFault
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_env.messages import AssistantMessage, RawCall, Reply, Usage
 
@@ -331,7 +331,7 @@ def test_no_conversation_meets_too_many_faults_in_a_row(
     assert met == [plan.decide("talk", attempt, 99) for attempt in range(12)]
     row = 0
     for fault in met:
-        row = 0 if fault is RequestFault.NONE or fault in SHAPING else row + 1
+        row = 0 if fault is RequestFault.NONE else row + 1
         assert row <= consecutive_max
 
 
@@ -346,12 +346,6 @@ def test_another_seed_is_another_plan() -> None:
     plans = [FaultPlan(rate=0.5, seed=seed) for seed in (1, 2)]
     first, second = ([plan.decide(str(n), 0, 0) for n in range(50)] for plan in plans)
     assert first != second
-
-
-def test_shaping_leaves_a_reply_without_calls_alone() -> None:
-    assert all(shaped(Reply("x"), fault) == Reply("x") for fault in RequestFault)
-    cut = shaped(Reply(calls=(RawCall("a", "f", '{"x": 1}'),)), RequestFault.MALFORMED_ARGUMENTS)
-    assert cut.calls == (RawCall("a", "f", '{"x"'),)
 
 
 def test_a_stream_says_what_the_whole_reply_says() -> None:

@@ -151,12 +151,8 @@ class Room:
         return {"kind": "room"}
 
 
-async def open_room(given: Room) -> Any:  # noqa: ANN401 -- see `host.Opening`
-    return _room(given)
-
-
 @asynccontextmanager
-async def _room(room: Room) -> AsyncIterator[Room]:
+async def open_room(room: Room) -> AsyncIterator[Room]:
     room.open = True
     try:
         yield room
@@ -164,7 +160,7 @@ async def _room(room: Room) -> AsyncIterator[Room]:
         room.open = False
 
 
-async def no_room(given: object) -> Any:  # noqa: ANN401 -- see `host.Opening`
+def no_room(given: object) -> Any:  # noqa: ANN401 -- see `host.Opening`
     raise SandboxUnavailable("no engine", fix="start it")
 
 

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from tests.agents.command import toolhop
 from tests.agents.items import hop, small_item, tool
+from tests.canned import CannedSandbox
 from tests.env import scenes
 from toolhop_agents.cli.play import choose, play
 from toolhop_agents.play.prompt import history_file, open_history
@@ -24,7 +25,6 @@ from toolhop_env.runs.files import StoreError
 from toolhop_env.score import Errored, Score
 from toolhop_env.trace import Ending, FeedbackSet, Trace
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.errors import BadChoice

@@ -14,6 +14,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from tests.agents.items import small_item
+from tests.canned import CannedSandbox
 from toolhop_agents.play.branches import Branches, Typist
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit
@@ -33,7 +34,6 @@ from toolhop_env.score import Errored, Score
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Ended, Ending, Event, FeedbackSet, Trace, from_lines, to_line
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.model import EpisodeAction, Item, Simulated, Tool, ToolSchema

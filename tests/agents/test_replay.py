@@ -15,6 +15,7 @@ import pytest
 
 from tests.agents.items import hop, small_item, tool
 from tests.agents.recorded import Act, continued, edited, invoked, recorded
+from tests.canned import CannedSandbox
 from tests.env.graded import graded, marked
 from tests.inline import inline_sandbox
 from toolhop_agents.cli.replay import changes
@@ -32,7 +33,6 @@ from toolhop_env.setting import Setting
 from toolhop_env.trace import Ending, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.base import Limits, Sandbox
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_sandbox.outcome import JSON, Outcome, OutOfMemory, Raised, Returned, TimedOut

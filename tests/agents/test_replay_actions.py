@@ -8,6 +8,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from tests.canned import CannedSandbox
 from tests.env import scenes
 from toolhop_agents.runs.replay import compare, rerun, verify
 from toolhop_env.episode import Episode
@@ -15,7 +16,6 @@ from toolhop_env.messages import RawCall, Reply
 from toolhop_env.responders import StandIns
 from toolhop_env.trace import Called, Ended, Ending, Trace
 from toolhop_env.user import UserReply
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import Returned
 
 

@@ -200,10 +200,8 @@ def test_a_wrong_key_stops_the_run_at_once_and_says_why(data: DataSet, tmp_path:
 
 
 def test_model_mistakes_are_scored_as_such(data: DataSet, tmp_path: Path) -> None:
-    shapes = (RequestFault.MALFORMED_ARGUMENTS, RequestFault.UNKNOWN_TOOL, RequestFault.PARALLEL)
-    with LoopbackServer(
-        responder(data, choose("oracle"), 0), faults=FaultPlan(0.8, shapes, seed=1)
-    ) as server:
+    spoilt = choose("repairing:0.8:not_json,unknown_tool")
+    with LoopbackServer(responder(data, spoilt, 0)) as server:
         flags = ("--model", "openai/x", "--base-url", server.base_url)
         code, answer = run(data, tmp_path, *flags)
     assert code == 0

@@ -20,8 +20,7 @@ def shown(table: StackedTable, width: int) -> list[str]:
 
 def made(names: list[str], rows: list[list[str]], **options: object) -> StackedTable:
     table = StackedTable(names[0], **options)  # type: ignore[arg-type]
-    for name in names[1:]:
-        table.add_column(name, right=True)
+    table.add_columns(*names[1:], right=True)
     for row in rows:
         table.add_row(*row)
     return table

@@ -30,7 +30,7 @@ CERTIFICATES = ROOT / "toolhop_tools" / "builtin" / "certificates.jsonl"
 
 def table() -> StackedTable:
     made = StackedTable("agent", "scorer", title="Shares & more", keys=1)
-    made.add_column("share", right=True)
+    made.add_columns("share", right=True)
     made.add_row("a|b_1", 'says "x, y"', "50 ± 1")
     made.add_row("", "100% <1", "-")
     return made

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 
 from tests.agents.items import small_item
+from tests.canned import CannedSandbox
 from tests.env.made import raw, stepped
 from toolhop_env.episode import Episode, Step
 from toolhop_env.messages import Reply
@@ -17,7 +18,6 @@ from toolhop_env.trace import (
     Trace,
 )
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 
 ITEM = small_item()

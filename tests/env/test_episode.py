@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
+from tests.canned import CannedSandbox
 from tests.env.games import ANSWER, ASK, ITEM, echo, play, said, with_episode
 from tests.env.made import calling, chain, raw
 from toolhop_env.episode import Episode
@@ -31,7 +32,6 @@ from toolhop_env.trace import (
 )
 from toolhop_env.verdicts import Call, ErrorCode, Rejected
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned, TimedOut
 
 

@@ -7,6 +7,7 @@ import json
 import anyio
 import pytest
 
+from tests.canned import CannedSandbox
 from tests.env.made import calling, raw
 from tests.env.scenes import ANAGRAM, CAPITAL, POPULATION, answers, flaky, hiding, plain, unmatched
 from toolhop_env.episode import Episode
@@ -21,7 +22,6 @@ from toolhop_env.setting import Setting
 from toolhop_env.tool_change import FIRST, coming
 from toolhop_env.trace import Ending, ResultOrigin, ToolsChanged, Trace, from_lines, to_line
 from toolhop_env.user import UserReply
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_tools.model import EpisodeAction, Item
 
 ASKS = raw("talk_to_user", {"question": "Which country?"}, "ask")

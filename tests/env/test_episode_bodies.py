@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
+from tests.canned import CannedSandbox
 from tests.env.made import calling, raw
 from toolhop_env.episode import Episode, EpisodeOver
 from toolhop_env.messages import Reply
 from toolhop_env.responders import MissingResponder, StandIns
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Ending, Trace, from_lines, to_line
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.model import (
     ActionChoice,

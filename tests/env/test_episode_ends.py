@@ -7,6 +7,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from tests.canned import CannedSandbox
 from tests.env.games import ANSWER, ASK, ITEM, echo, said, with_episode
 from tests.env.made import calling
 from toolhop_env.episode import Episode, EpisodeOver
@@ -16,7 +17,6 @@ from toolhop_env.trace import (
     Trace,
 )
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_sandbox.outcome import JSON, Outcome
 

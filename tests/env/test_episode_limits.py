@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.canned import CannedSandbox, CannedSession
 from tests.env.games import ANSWER, ASK, ITEM, echo, play, said
 from tests.env.made import calling, raw
 from toolhop_env.episode import Episode
@@ -18,7 +19,6 @@ from toolhop_env.trace import (
     Ending,
 )
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.canned import CannedSandbox, CannedSession
 
 
 def limited(**limits: Any) -> Setting:  # noqa: ANN401

@@ -3,6 +3,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from tests.canned import CannedSandbox
 from tests.env.games import ANSWER, ASK, ITEM, echo, play
 from tests.env.made import raw
 from toolhop_env.episode import Episode
@@ -14,7 +15,6 @@ from toolhop_env.messages import Reply
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Called, Ending, FeedbackSet, Trace
 from toolhop_env.verdicts import ErrorCode
-from toolhop_sandbox.canned import CannedSandbox
 
 GOOD = Reply("", (ASK,))
 BAD = Reply("", (raw("capital", {"land": "Norway"}),))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.agents.items import small_item
+from tests.canned import CannedSandbox
 from tests.env.made import calling, raw
 from toolhop_env.episode import EpisodeOver
 from toolhop_env.messages import Reply
@@ -15,7 +16,6 @@ from toolhop_env.score import Errored, Score
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Ending
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_sandbox.process import ProcessLauncher

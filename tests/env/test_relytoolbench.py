@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.canned import CannedSandbox
 from tests.conftest import SHARED
 from tests.env.made import calling, raw
 from toolhop_env.benchmarks import named
@@ -42,7 +43,6 @@ from toolhop_env.scorers.relytoolbench_rules import (
     utility,
 )
 from toolhop_env.trace import Trace
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item
 from toolhop_tools.readers.relytoolbench import Options, survey

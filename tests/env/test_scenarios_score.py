@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from benchmarks import inventions
+from tests.canned import CannedSandbox
 from tests.env import made
 from tests.env.made import calling, count, raw
 from toolhop_env.attempt import Attempt, attempt_of
@@ -28,7 +29,6 @@ from toolhop_env.setting import Setting
 from toolhop_env.summary import summarize
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.model import EpisodeAction, GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.readers.relytoolbench import FINISH

@@ -16,8 +16,9 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.construction import certify_surely
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof
-from toolhop_tools.certify.prove import asked, certify_all
+from toolhop_tools.certify.prove import asked
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
+from toolhop_tools.several import each
 
 BASIS = Basis(VERSION, 0, 200, 10, 1.0, 256, "restricted")
 TEXT: dict[str, JSON] = {"type": "string"}
@@ -84,8 +85,12 @@ class Shared:
             sandbox = self._open.enter_context(self._portal.wrap_async_context_manager(opened))
             self._sandboxes[basis.wall_s] = sandbox
         found: list[Certificate] = []
-        one = partial(certify_surely, sandbox=self._sandboxes[basis.wall_s], basis=basis)
-        self._portal.call(partial(certify_all, at_a_time=2, on_done=found.append), items, one)
+        opened_for = self._sandboxes[basis.wall_s]
+
+        async def certified(item: Item) -> None:
+            found.append(await certify_surely(item, opened_for, basis))
+
+        self._portal.call(partial(each, at_a_time=2), items, certified)
         return found
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ from toolhop_tools.certify.model import (
     to_line,
 )
 from toolhop_tools.errors import ToolsError, counted, why
-from toolhop_tools.growing import append, locked
+from toolhop_tools.growing import append, last_end, locked
 from toolhop_tools.model import DataSet, GoldCall, Hop, Item
 
 FOLDER = Path("certificates")
@@ -128,32 +128,25 @@ class Writer:
             CertificateError: it cannot be written, or another process writes it.
         """
         self.path = path
-        try:
+        with self._reported(), contextlib.ExitStack() as refused:
             path.parent.mkdir(parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
             self._descriptor = regular.descriptor(path, flags, below=0)
-        except OSError as error:
-            raise self._fault(error) from None
-        with contextlib.ExitStack() as refused:
             refused.callback(os.close, self._descriptor)
-            self._take()
-            refused.pop_all()
-
-    def _take(self) -> None:
-        """Be the one who writes, after the end of the last whole line."""
-        try:
             if not locked(self._descriptor):
                 raise CertificateError(
-                    f"{self.path} is being written by another `toolhop certify`\n"
+                    f"{path} is being written by another `toolhop certify`\n"
                     "  fix: wait for it, or name another file with --out"
                 )
-            if not _drop_torn_line(self._descriptor):
+            end, piece = last_end(self._descriptor)
+            if not BEGINNING.startswith(piece[: len(BEGINNING)]):
                 raise CertificateError(
-                    f"{self.path} ends in a line that is not a certificate; it was left as it is\n"
+                    f"{path} ends in a line that is not a certificate; it was left as it is\n"
                     "  fix: name a file that `toolhop certify` wrote, or a new one, with --out"
                 )
-        except OSError as error:
-            raise self._fault(error) from None
+            if piece:
+                os.ftruncate(self._descriptor, end)
+            refused.pop_all()
 
     def __enter__(self) -> Writer:
         return self
@@ -167,33 +160,22 @@ class Writer:
         Raises:
             CertificateError: the disk refuses it; what was there before stays.
         """
-        try:
+        with self._reported():
             append(self._descriptor, to_line(certificate), sync=True)
-        except OSError as error:
-            raise self._fault(error) from None
 
-    def _fault(self, error: OSError) -> CertificateError:
-        reason = error.strerror or str(error)
-        return CertificateError(f"{self.path} cannot be written: {reason}; name another --out")
+    @contextlib.contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise CertificateError(
+                f"{self.path} cannot be written: {reason}; name another --out"
+            ) from None
 
 
 BEGINNING = b'{"item": "'
 """How the line of a certificate begins."""
-
-
-def _drop_torn_line(descriptor: int) -> bool:
-    """Cut off the piece of a certificate that stands after the last line's end.
-
-    False, and nothing is cut, where that is no such piece: the file is then not ours to change.
-    """
-    with open(descriptor, "rb", closefd=False) as file:
-        file.seek(0)
-        whole, end, piece = file.read().rpartition(b"\n")
-    if not BEGINNING.startswith(piece[: len(BEGINNING)]):
-        return False
-    if piece:
-        os.ftruncate(descriptor, len(whole) + len(end))
-    return True
 
 
 # -- put to use ----------------------------------------------------------------------------------

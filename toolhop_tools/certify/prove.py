@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-
-import anyio
 
 from toolhop_sandbox.base import Sandbox
 from toolhop_tools.answers import same_answer
@@ -118,37 +116,3 @@ def _chain_fault(item: Item, proofs: Sequence[HopProof], returned: Mapping[int, 
     if given is not None and not same_answer(item.answer, given):
         return "the last result gives the answer in another spelling, which the strict rule refuses"
     return ""
-
-
-async def certify_all(
-    items: Sequence[Item],
-    one: Callable[[Item], Awaitable[Certificate]],
-    *,
-    at_a_time: int,
-    on_done: Callable[[Certificate], None],
-) -> None:
-    """Certify items, `at_a_time` of them at once; `on_done` is called with each as it is done.
-
-    Nothing is kept: memory does not grow with the number of items.
-
-    Args:
-        items: what is certified.
-        one: certifies an item, such as `construction.certify_surely` in some sandbox.
-        at_a_time: items under way at once.
-        on_done: called with each certificate.
-
-    Raises:
-        Exception: what `one` and `on_done` raise.
-    """
-    waiting = iter(items)
-
-    async def take() -> None:
-        for item in waiting:
-            on_done(await one(item))
-
-    try:
-        async with anyio.create_task_group() as group:
-            for _ in range(max(1, at_a_time)):
-                group.start_soon(take)
-    except ExceptionGroup as faults:
-        raise faults.exceptions[0] from None

@@ -15,12 +15,11 @@ from toolhop_tools.answers import holds
 from toolhop_tools.batch import Arguments
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.declared import required
-from toolhop_tools.failures import tells_of_error
+from toolhop_tools.failures import result_value, tells_of_error
 from toolhop_tools.pairing import parse_source, property_names, top_functions
 from toolhop_tools.properties import words
 from toolhop_tools.properties.case import Case, CaseFailure
 from toolhop_tools.properties.described import Promise, promises, sample_values
-from toolhop_tools.properties.harness import value_of
 from toolhop_tools.properties.model import (
     CounterExample,
     Gold,
@@ -74,7 +73,7 @@ def bad_input(case: Case) -> PropertyVerdict:
 
 def refused(outcome: Outcome) -> bool:
     """Whether a tool's own code did not take a call."""
-    return not isinstance(outcome, Returned) or tells_of_error(value_of(outcome))
+    return not isinstance(outcome, Returned) or tells_of_error(result_value(outcome))
 
 
 def _stored_misses(case: Case) -> Iterator[Miss]:
@@ -101,7 +100,7 @@ def _unanswered(case: Case, miss: Miss, outcome: Outcome | None) -> CaseFailure 
         who = "the simulator"
     elif isinstance(outcome, Returned):
         text, who = outcome.json_text, "the tool"
-        if not tells_of_error(value_of(outcome)):
+        if not tells_of_error(result_value(outcome)):
             reported = f"{miss.fault} at `{miss.path}`: the tool {words.reported(outcome)}"
             return CaseFailure("takes invalid input", reported)
     elif isinstance(outcome, Raised):
@@ -168,7 +167,7 @@ def _missed(case: Case, gold: Gold) -> CaseFailure | None:
 
 def _gives(outcome: Returned, gold: Gold) -> bool:
     if not gold.certified:
-        return holds(value_of(outcome), gold.answer)
+        return holds(result_value(outcome), gold.answer)
     value = read_result(outcome.json_text)
     return judge(gold.answer, value, dict(gold.arguments)) is not None
 
@@ -275,7 +274,7 @@ def _broken(case: Case, promise: Promise) -> CaseFailure | None:
     outcome = case.alone(arguments)
     if not isinstance(outcome, Returned):
         return CaseFailure(f"example: {words.kind_of(outcome)}", words.reported(outcome))
-    if promise.stated and value_of(outcome) != promise.result:
+    if promise.stated and result_value(outcome) != promise.result:
         wanted = words.shown(promise.result)
         return CaseFailure(
             "example gives another value", f"{words.reported(outcome)}; the text says {wanted}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from toolhop_sandbox.base import Program
@@ -93,15 +92,6 @@ def _made(call: Caller, setting: SandboxSetting, calls: Calls) -> list[CallRun |
         except StopIteration as done:
             return list(done.value)
         outcome = call(setting, *step)
-
-
-def value_of(outcome: Returned) -> JSON:
-    """A result as a value; None for one that is nested too deeply to be read."""
-    try:
-        value: JSON = json.loads(outcome.json_text)
-    except RecursionError:
-        return None
-    return value
 
 
 def fact(outcome: Outcome) -> tuple[str, str]:

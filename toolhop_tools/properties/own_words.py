@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import Raised
-from toolhop_sandbox.replies import TEXT_CHARS
 from toolhop_tools.pairing import parse_source
 
 _ENDS = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
@@ -53,9 +50,6 @@ class RaiseSite:
     """Where reading does not tell the type: those that a type that is not there, or takes other
     arguments, raises in this place."""
 
-    texts: tuple[str | None, ...] = (None,)
-    """Its message, with None for any text: what fails while the message is made has another."""
-
     def made(self, raised: Raised) -> bool:
         """Whether an exception came from here, with words that a model can read."""
         return (
@@ -63,24 +57,15 @@ class RaiseSite:
             and raised.message != ""
             and raised.error not in _ENDS
             and self.first <= raised.line <= self.last
-            and self._fits(raised)
+            and self._names(raised)
         )
 
-    def _fits(self, raised: Raised) -> bool:
+    def _names(self, raised: Raised) -> bool:
+        """Whether the exception is of the type that the statement names."""
         if self.error is None:
             return raised.error not in self.faults and _NOT_DERIVED not in raised.message
-        if self.error == "OSError" and raised.error in _BY_NUMBER:
-            return True
-        return self.error == raised.error and self._says(raised)
-
-    def _says(self, raised: Raised) -> bool:
-        if set(self.texts) == {None}:
-            return raised.error not in self.faults
-        text = raised.message
-        if raised.error == "KeyError":  # whose text is its argument as Python writes it
-            with contextlib.suppress(ValueError, SyntaxError):
-                text = str(ast.literal_eval(text))
-        return _has_parts(text, self.texts) or len(raised.message) >= TEXT_CHARS
+        is_by_number = self.error == "OSError" and raised.error in _BY_NUMBER
+        return is_by_number or raised.error == self.error
 
 
 def raise_sites(source: str) -> Sequence[RaiseSite]:
@@ -107,74 +92,11 @@ def _sites(tree: ast.Module) -> Iterator[RaiseSite]:
             case _:
                 continue
         for one in made:
-            name = _name(one.func if isinstance(one, ast.Call) else one) or ""
-            error = types.get(name)
-            texts: tuple[str | None, ...] = (None,)
-            looked_up = ast.walk(one)
-            if name in _BUILT_IN and isinstance(one, ast.Call) and error != "OSError":
-                match one:
-                    case ast.Call(args=[ast.expr() as said], keywords=[]):
-                        texts = tuple(_texts(said))
-                looked_up = (inner for inner in ast.walk(one) if _looks_up(inner))
-            faults = (_LOOKED_UP.get(type(inner), frozenset()) for inner in looked_up)
+            error = types.get(_name(one.func if isinstance(one, ast.Call) else one) or "")
+            faults = (_LOOKED_UP.get(type(inner), frozenset()) for inner in ast.walk(one))
             yield RaiseSite(
-                part.lineno,
-                part.end_lineno or part.lineno,
-                error,
-                frozenset().union(*faults),
-                texts,
+                part.lineno, part.end_lineno or part.lineno, error, frozenset().union(*faults)
             )
-
-
-def _texts(said: ast.expr) -> Iterator[str | None]:
-    """The parts of a message: texts of the source, and None for what is put in."""
-    match said:
-        case ast.Constant(value=str() as text):
-            yield text
-        case ast.JoinedStr(values=parts):
-            for part in parts:
-                yield from _texts(part)
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            yield from (*_texts(left), *_texts(right))
-        case ast.BinOp(left=ast.Constant(value=str() as text), op=ast.Mod()):
-            yield from _between(_PERCENT, text)
-        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str() as text), attr="format")):
-            yield from _between(_BRACES, text)
-        case _:
-            yield None
-
-
-_PERCENT = re.compile(r"%(?:\(\w+\))?[-#0 +]*[\d*.]*[a-zA-Z%]")
-_BRACES = re.compile(r"\{\{|\}\}|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
-
-
-def _between(places: re.Pattern[str], text: str) -> Iterator[str | None]:
-    for number, part in enumerate(places.split(text)):
-        yield from (None, part) if number else (part,)
-
-
-def _has_parts(text: str, parts: Sequence[str | None]) -> bool:
-    """Whether `text` is these parts in order, with any text where one is None."""
-    fixed = [""]
-    for part in parts:
-        if part is None:
-            fixed.append("")
-        else:
-            fixed[-1] += part
-    first, *middle = fixed
-    if not middle:
-        return text == first
-    last, place = middle.pop(), len(first)
-    for part in middle:
-        place = text.find(part, place) + len(part)
-        if place < len(part):
-            return False
-    return text.startswith(first) and text.endswith(last) and place + len(last) <= len(text)
-
-
-def _looks_up(part: ast.AST) -> bool:
-    """Whether this takes what may not be there: an element by what is not written out."""
-    return isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Constant)
 
 
 def _raises_again(part: ast.AST, caught: str | None) -> bool:

@@ -15,11 +15,10 @@ from toolhop_sandbox.outcome import (
     TooLarge,
 )
 from toolhop_tools.batch import Arguments
-from toolhop_tools.failures import tells_of_error
+from toolhop_tools.failures import result_value, tells_of_error
 from toolhop_tools.pairing import property_names
 from toolhop_tools.properties import words
 from toolhop_tools.properties.case import Case, CaseFailure
-from toolhop_tools.properties.harness import value_of
 from toolhop_tools.properties.model import (
     OWN_MESSAGE,
     UNKNOWN_KEY,
@@ -99,7 +98,7 @@ def _returned_messages(case: Case) -> Iterator[CounterExample]:
 
 
 def _returns_error(outcome: Outcome) -> bool:
-    return isinstance(outcome, Returned) and tells_of_error(value_of(outcome))
+    return isinstance(outcome, Returned) and tells_of_error(result_value(outcome))
 
 
 def _own_message(
@@ -130,7 +129,7 @@ def _unknown_keys(case: Case) -> Iterator[CounterExample]:
             if probe is None:
                 break
             outcome = case.alone(probe)
-            if isinstance(outcome, Returned) and _is_empty(value_of(outcome)):
+            if isinstance(outcome, Returned) and _is_empty(result_value(outcome)):
                 given = words.shown(arguments[name])
                 reported = (
                     f"`{name}`: {words.reported(outcome)} for a text that is no key, as {given} is"
@@ -145,7 +144,7 @@ def _is_key(value: JSON, keys: Collection[str]) -> bool:
 
 def _answers(outcome: Outcome) -> bool:
     return isinstance(outcome, Returned) and not (
-        _is_empty(value_of(outcome)) or _returns_error(outcome)
+        _is_empty(result_value(outcome)) or _returns_error(outcome)
     )
 
 

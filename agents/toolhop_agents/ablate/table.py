@@ -19,6 +19,7 @@ from toolhop_agents.compare.cells import (
     discordant_counts,
     interval,
     p_value,
+    table_of,
 )
 from toolhop_agents.compare.sentences import difference, effect, lost
 from toolhop_agents.stacked import StackedTable
@@ -161,15 +162,6 @@ def _print_left_out(console: Console, found: Result) -> None:
             console.print(plain(text))
 
 
-def _table(title: str, texts: Sequence[str], numbers: Iterable[str]) -> StackedTable:
-    table = StackedTable(title=title, keys=len(texts))
-    for name in texts:
-        table.add_column(name, prose=True)
-    for name in numbers:
-        table.add_column(name, right=True)
-    return table
-
-
 def _print_effects(
     console: Console, ablation: Ablation, rows: Sequence[Row], *, same: bool, legend: str = EFFECTS
 ) -> None:
@@ -192,7 +184,7 @@ def _effects(ablation: Ablation, rows: Sequence[Row], *, same: bool) -> StackedT
     title += f"; tools in {order} order" if order else ""
     more = ("difference", f"{100 * ablation.confidence:g} % interval", "p", "p (Holm)")
     keys, cells = _keyed(rows, lambda row: [("", row.effect)])
-    table = _table(title, (*keys, "measure"), (*_shares(rows), *more, "minimum detectable"))
+    table = table_of(title, (*keys, "measure"), (*_shares(rows), *more, "minimum detectable"))
     for names, one in cells:
         table.add_row(*names, *(_cells(one) if one else ("0", *["-"] * 9)))
     return table
@@ -270,7 +262,7 @@ def _breakdown(rows: Sequence[Row]) -> StackedTable:
     )
     keyed = [_keyed(rows, lines) for lines in parts]
     keys = ("", *keyed[0][0], "measure")
-    table = _table("By the first failed call", keys, (*_shares(rows), "p (Holm)"))
+    table = table_of("By the first failed call", keys, (*_shares(rows), "p (Holm)"))
     for _, cells in keyed:
         for names, one in cells:
             if one is not None:
@@ -282,7 +274,7 @@ def _breakdown(rows: Sequence[Row]) -> StackedTable:
 def _savings(savings: Iterable[Saving]) -> StackedTable:
     columns = ("branches", "asked", "in prefixes", "not failed", "saved", "independent", "counted")
     title = "Model calls of the forks and of independent runs"
-    table = _table(title, ("prefix", "to"), (*columns, "tokens saved"))
+    table = table_of(title, ("prefix", "to"), (*columns, "tokens saved"))
     for one in savings:
         parts = (one.asked, one.kept, one.unplayed, one.saved, one.independent)
         table.add_row(

@@ -19,6 +19,7 @@ from toolhop_env.trace import ResultOrigin
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.errors import BadChoice, counted
 from toolhop_tools.model import Item, RecordedTable, Tool, ToolSchema, canonical
+from toolhop_tools.replied import as_json
 
 PREFIX = "predictions:"
 """What an agent is called whose answers stand in a file: this, and the file's path."""
@@ -107,13 +108,13 @@ class FileResults(StandIns):
     ) -> tuple[Outcome, ResultOrigin]:
         """See `StandIns.look_up`. A text that is not JSON is a result that is a text."""
         if left := self.results.get(_call(tool.name, dict(arguments))):
-            return Returned(_as_json(left.popleft())), ResultOrigin.FILE
+            return Returned(as_json(left.popleft())), ResultOrigin.FILE
         return await StandIns.look_up(self, tool, table, arguments)
 
     def to_rejected(self, raw: RawCall) -> Outcome | None:
         """See `StandIns.to_rejected`: the official code reads the file's response to any call."""
         left = self.results.get(_key(raw))
-        return Returned(_as_json(left.popleft())) if left else None
+        return Returned(as_json(left.popleft())) if left else None
 
 
 def file_results(given: StandIns, turns: Iterable[Turn]) -> FileResults:
@@ -135,11 +136,3 @@ def _key(raw: RawCall) -> str:
 
 def _call(tool: str, arguments: JSON) -> str:
     return canonical([tool, arguments])
-
-
-def _as_json(text: str) -> str:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return json.dumps(text, ensure_ascii=False)
-    return text

@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, str] = {
     "sandbox": "Build, check and clean up what tools run in.",
     "serve": "Serve a scripted agent, or a model out of a file, on loopback.",
     "openenv": "Serve items as an environment of OpenEnv, for trainers.",
-    "completion": "Print completion for bash, zsh or fish, or install it.",
+    "completion": "Print completion for bash, zsh or fish.",
 }
 PREFIX = "TOOLHOP"
 """Of the variables that set flags."""

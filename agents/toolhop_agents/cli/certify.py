@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,11 @@ from toolhop_tools.certify.file import (
     read,
 )
 from toolhop_tools.certify.model import VERSION, Basis, Certificate
-from toolhop_tools.certify.prove import certify_all
 from toolhop_tools.errors import DataError, DataProblem, counted
 from toolhop_tools.load import select, survey
 from toolhop_tools.model import Flaky, Item
 from toolhop_tools.readers.record import Survey
+from toolhop_tools.several import each
 from toolhop_tools.worlds.spec import referred
 
 PRINTED = 20
@@ -171,8 +171,8 @@ async def _search(
     at_a_time = flags["max_samples"] or max(2, os.cpu_count() or 1)
     shown = Steps(ErrorConsole(), "certify", total, total - len(work))
 
-    def add(certificate: Certificate) -> None:
-        writer.add(certificate)
+    async def certified(one: Callable[[Item], Awaitable[Certificate]], item: Item) -> None:
+        writer.add(await one(item))
         shown.step()
 
     search = Search(work, basis, Isolation(flags["sandbox"], min(at_a_time, len(work))))
@@ -180,7 +180,7 @@ async def _search(
 
     async def run() -> None:
         async with certifying(search, cluster) as (one, most):
-            await certify_all(work, one, at_a_time=most, on_done=add)
+            await each(work, partial(certified, one), at_a_time=most)
 
     with shown:
         return await until_signal(run)

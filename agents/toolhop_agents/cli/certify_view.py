@@ -133,8 +133,7 @@ def _claim(tally: Tally, claim: Claim) -> dict[str, JSON]:
 
 def _claims_table(tally: Tally, items: int, hops: int) -> StackedTable:
     table = StackedTable("claim", title="Claims")
-    for column in ("items", "", "hops", ""):
-        table.add_column(column, right=True)
+    table.add_columns("items", "", "hops", "", right=True)
     for claim in Claim:
         if claim is Claim.READ and not tally.readings.items:
             table.add_row("read", "unread", "", "", "")
@@ -163,8 +162,7 @@ def print_tally(console: Console, tally: Tally) -> None:
     """The tables: verdicts, where gold calls come from, what is wrong, shapes."""
     items, hops = sum(tally.verdicts.values()), sum(tally.hops.values())
     table = StackedTable("", title="Certificates")
-    for column in ("items", "", "hops", ""):
-        table.add_column(column, right=True)
+    table.add_columns("items", "", "hops", "", right=True)
     for one in HopVerdict:
         none = not (tally.verdicts[one] or tally.hops[one])
         if none and (one is not HopVerdict.PROVEN or tally.verdicts[HopVerdict.CONSTRUCTED]):
@@ -180,7 +178,7 @@ def print_tally(console: Console, tally: Tally) -> None:
         _print_chance(console, tally)
     if tally.defects:
         defects = StackedTable("defect", title="Defects by class")
-        defects.add_column("hops", right=True)
+        defects.add_columns("hops", right=True)
         for kind, count in tally.defects.most_common():
             defects.add_row(kind.value, str(count))
         console.print(defects)
@@ -216,7 +214,7 @@ def _print_chance(console: Console, tally: Tally) -> None:
 
 def _provenance_table(tally: Tally) -> StackedTable:
     table = StackedTable("source", title="Gold calls by where they come from")
-    table.add_column("hops", right=True)
+    table.add_columns("hops", right=True)
     for kind in Provenance:
         if tally.provenance[kind]:
             table.add_row(kind.value, str(tally.provenance[kind]))

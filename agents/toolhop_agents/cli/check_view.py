@@ -121,9 +121,9 @@ _HEADS = {
 def tool_table(checked: Checked) -> StackedTable:
     """Examples that were judged by tool and property; ``FAIL`` where it does not hold."""
     table = StackedTable(framed=False)
-    table.add_column("tool", prose=True)
+    table.add_columns("tool", prose=True)
     for name in checked.properties:
-        table.add_column(_HEADS.get(name, name), right=True)
+        table.add_columns(_HEADS.get(name, name), right=True)
     for report in checked.reports:
         cells = [_cell(report.verdicts[name]) for name in checked.properties]
         table.add_row(plain(report.subject.id), *cells)
@@ -159,9 +159,8 @@ def _remark(checked: Checked, subject: Subject, remark: CounterExample) -> Rende
 def property_table(checked: Checked) -> StackedTable:
     """How many tools hold, by property."""
     table = StackedTable("property", framed=False)
-    for head in ("holds", "fails", "n/a", "examples"):
-        table.add_column(head, right=True)
-    table.add_column("what it says", prose=True)
+    table.add_columns("holds", "fails", "n/a", "examples", right=True)
+    table.add_columns("what it says", prose=True)
     for name, count in totals(checked).items():
         words = ("holds", "fails", "not applicable", "executed")
         table.add_row(name, *(f"{count[one]:,}" for one in words), PROPERTIES[name])

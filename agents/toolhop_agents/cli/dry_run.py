@@ -112,8 +112,7 @@ def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> 
 def _table(made: RunEstimate) -> StackedTable:
     title = f"{made.episodes:,} episodes are left; estimated from {counted(made.items, 'item')}"
     table = StackedTable("to come", title=title)
-    table.add_column("expected", right=True)
-    table.add_column(f"{LEVEL:.0%} interval", right=True)
+    table.add_columns("expected", f"{LEVEL:.0%} interval", right=True)
     for name, interval, text in (
         ("requests", made.requests, "{:,.0f}"),
         ("input tokens", made.input_tokens, "{:,.0f}"),

@@ -101,8 +101,7 @@ def _benchmark(store: RunStore) -> Benchmark:
 
 def _table(rows: Sequence[Reported]) -> StackedTable:
     table = StackedTable("state", keys=2)
-    for name in ("condition", "this run", "officially", "note"):
-        table.add_column(name, prose=True, least=16)
+    table.add_columns("condition", "this run", "officially", "note", prose=True, least=16)
     for one in rows:
         style = "yellow" if one.state is State.DIFFERS else "dim"
         official = " or ".join(one.condition.wanted)

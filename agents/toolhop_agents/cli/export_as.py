@@ -118,8 +118,8 @@ def _write(folder: Path, form: str, files: Files) -> None:
 
 def _print(console: Console, form: str, folder: Path, files: Files) -> None:
     table = StackedTable("rows of", title=f"{form}, rows made")
-    table.add_column("rows", right=True)
-    table.add_column("families left out, and why", prose=True)
+    table.add_columns("rows", right=True)
+    table.add_columns("families left out, and why", prose=True)
     left: Mapping[str, str] = {
         str(kind): "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
         for kind, reasons in files.left.items()

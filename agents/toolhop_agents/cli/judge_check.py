@@ -91,10 +91,8 @@ def _write(path: Path, rows: Sequence[JSON], *, overwrite: bool) -> None:
 def _table(each: Sequence[Compared], confidence: float) -> StackedTable:
     title = f"Agreement of judges, {100 * confidence:g} % intervals over items"
     table = StackedTable(title=title, keys=3)
-    for name in ("judge", "against", "question"):
-        table.add_column(name, prose=True)
-    for name in ("questions", "items", "accuracy, %", "kappa"):
-        table.add_column(name, right=True)
+    table.add_columns("judge", "against", "question", prose=True)
+    table.add_columns("questions", "items", "accuracy, %", "kappa", right=True)
     for one in each:
         of = one.found
         counts = (str(of.questions), str(of.items))
@@ -120,9 +118,9 @@ def _confusion(one: Compared) -> StackedTable:
     confusion = one.found.confusion
     table = StackedTable(framed=False)
     rows, columns = (sorted({pair[side] for pair in confusion}) for side in (0, 1))
-    table.add_column("")
+    table.add_columns("")
     for name in columns:
-        table.add_column(visible(name), right=True)
+        table.add_columns(visible(name), right=True)
     for name in rows:
         table.add_row(plain(name), *(str(confusion.get((name, other), 0)) for other in columns))
     return table

@@ -119,9 +119,8 @@ async def _make(work: Work, file: BinaryIO, yields: Yields) -> bool:
 def print_yields(console: Console, figures: Mapping[str, Any]) -> None:
     """What was made, and what was refused and why: `yields_json` as a table."""
     table = StackedTable("scenario", title="Items made")
-    for column in ("unsolvable", "solvable", "refused"):
-        table.add_column(column, right=True)
-    table.add_column("because", prose=True)
+    table.add_columns("unsolvable", "solvable", "refused", right=True)
+    table.add_columns("because", prose=True)
     for kind, one in figures["scenarios"].items():
         why = "; ".join(f"{reason} ({count})" for reason, count in one["refused"].items())
         counts = (one["unsolvable"], one["solvable"], sum(one["refused"].values()))

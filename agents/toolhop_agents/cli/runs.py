@@ -94,10 +94,8 @@ def runs(folder: Path, limit: int, secrets: bool, redact: bool, as_json: bool) -
         write_json([_plain(one) for one in listed[:limit]])
         return
     table = StackedTable("run", "status", framed=False)
-    for name in ("episodes", "figure"):
-        table.add_column(name, right=True)
-    for name in ("agent", "played with"):
-        table.add_column(name, prose=True)
+    table.add_columns("episodes", "figure", right=True)
+    table.add_columns("agent", "played with", prose=True)
     for one in listed[:limit]:
         table.add_row(*_row(one, folder))
     console = table_console()

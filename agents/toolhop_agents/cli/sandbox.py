@@ -99,7 +99,7 @@ def doctor(as_json: bool) -> None:
 
 def _check_table(checks: tuple[Check, ...]) -> StackedTable:
     table = StackedTable("", "", framed=False, with_header=False)
-    table.add_column("", prose=True)
+    table.add_columns("", prose=True)
     for check in checks:
         mark = Text("ok", style="green") if check.ok else Text("--", style="bold yellow")
         table.add_row(mark, Text(check.name), Text(check.detail))

@@ -146,11 +146,10 @@ def _episodes(attempts: Sequence[Attempt]) -> StackedTable:
     measures = _measures(attempts)
     table = StackedTable(drop=_spare(measures))
     for name in WORDS:
-        table.add_column(name, prose=name == "ending")
+        table.add_columns(name, prose=name == "ending")
     for measure in measures:
-        table.add_column(measure.heading, right=not measure.binary)
-    for name in NUMBERS:
-        table.add_column(name, right=True)
+        table.add_columns(measure.heading, right=not measure.binary)
+    table.add_columns(*NUMBERS, right=True)
     for attempt in attempts:
         table.add_row(*_row(attempt, measures), style="dim" if attempt.errored else "")
     return table

@@ -49,20 +49,18 @@ def settings_json() -> dict[str, JSON]:
 def settings_tables() -> Iterator[RenderableType]:
     """The same as tables."""
     table = StackedTable("setting", framed=False)
-    for column in ("what", "allowed", "default"):
-        table.add_column(column, prose=True)
+    table.add_columns("what", "allowed", "default", prose=True)
     for name, setting in SETTINGS.items():
         table.add_row(f"{name}=", setting.about, setting.allowed, _default(name))
     yield table
     table = StackedTable("tier", framed=False)
-    table.add_column("knobs", prose=True)
+    table.add_columns("knobs", prose=True)
     for tier, knobs in enumerate(TIERS, 1):
         table.add_row(f"tier={tier}", _apart(knobs))
     yield table
     table = StackedTable("benchmark", framed=False)
-    for column in ("items", "seed", "generator"):
-        table.add_column(column, right=True)
-    table.add_column("tiers", prose=True)
+    table.add_columns("items", "seed", "generator", right=True)
+    table.add_columns("tiers", prose=True)
     for name, fixed in BENCHMARKS.items():
         tiers = "; ".join(map(_apart, fixed.tiers))
         count = fixed.items * len(fixed.tiers)
@@ -106,9 +104,8 @@ def series_tables(series: Series) -> Iterator[RenderableType]:
     """The same as a table."""
     yield plain(f"{series.text} · generator {items.VERSION}", "bold")
     table = StackedTable("first item", framed=False)
-    for column in ("items", "worlds"):
-        table.add_column(column, right=True)
-    table.add_column("knobs", prose=True)
+    table.add_columns("items", "worlds", right=True)
+    table.add_columns("knobs", prose=True)
     for spec in series.specs:
         worlds = -(-spec.items // items.BLOCK)
         table.add_row(spec.id_of(0), f"{spec.items:,}", f"{worlds:,}", _apart(spec.knobs))
@@ -142,16 +139,15 @@ def world_tables(toolbox: Toolbox) -> Iterator[RenderableType]:
     title = f"{world.domain.name} · {toolbox.surface.style} · {world.domain.about}"
     yield Rule(plain(title), align="left")
     table = StackedTable("type", framed=False)
-    table.add_column("count", right=True)
-    for column in ("attributes", "relations", "one of them"):
-        table.add_column(column, prose=True)
+    table.add_columns("count", right=True)
+    table.add_columns("attributes", "relations", "one of them", prose=True)
     for kind, rows in world.tables.items():
         of = world.domain.types[kind]
         links = ", ".join(f"{name} ({link.to})" for name, link in of.relations.items())
         table.add_row(kind, str(len(rows)), ", ".join(of.attributes), links, next(iter(rows), ""))
     yield table
     table = StackedTable("tool", framed=False)
-    table.add_column("what it does", prose=True)
+    table.add_columns("what it does", prose=True)
     for tool in toolbox.tools.values():
         table.add_row(tool.name, tool.description)
     yield table
@@ -179,7 +175,7 @@ def chain_parts(item: Item, toolbox: Toolbox) -> Iterator[RenderableType]:
         yield plain(f"   {cut}")
         yield plain(f"   answer: {hop.answer}", "green")
     table = StackedTable("difficulty", framed=False)
-    table.add_column("", prose=True)
+    table.add_columns("", prose=True)
     hard = item.extra[items.HARD]
     for name, value in hard.items() if isinstance(hard, dict) else ():
         table.add_row(name.replace("_", " "), str(value))

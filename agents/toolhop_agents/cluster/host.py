@@ -30,7 +30,7 @@ class Place(Protocol):
         ...
 
 
-Opening: TypeAlias = Callable[[Any], Awaitable[AbstractAsyncContextManager[Any]]]
+Opening: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
 """Makes a node's place of what all nodes are given. A function of a module: it is sent by name."""
 
 
@@ -129,7 +129,7 @@ class Host:
     ) -> None:
         """Keep the place open: it is entered and left in one task."""
         try:
-            async with await opening(given) as self._place:
+            async with opening(given) as self._place:
                 ready.set_result(dict(self._place.description))
                 await self._ending.wait()
         except Exception as error:

@@ -1,12 +1,23 @@
-"""Figures of a comparison as text: the cells of its tables."""
+"""Figures of a comparison as text: its tables without rows, and their cells."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from toolhop_agents.stacked import StackedTable
 from toolhop_env.measures import Unit
 from toolhop_env.pairs.line import Line
 
 RIGHT_TO_WRONG, WRONG_TO_RIGHT = "right → wrong", "wrong → right"
 """Headings of the two counts of discordant pairs."""
+
+
+def table_of(title: str, texts: Sequence[str], numbers: Iterable[str]) -> StackedTable:
+    """A table without rows; the columns of text name its rows."""
+    table = StackedTable(title=title, keys=len(texts))
+    table.add_columns(*texts, prose=True)
+    table.add_columns(*numbers, right=True)
+    return table
 
 
 def amount(unit: Unit, value: float, *, sign: bool = False, digits: int = 2) -> str:

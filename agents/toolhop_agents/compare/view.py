@@ -16,6 +16,7 @@ from toolhop_agents.compare.cells import (
     discordant_counts,
     interval,
     p_value,
+    table_of,
 )
 from toolhop_agents.compare.conditions import is_fork_of
 from toolhop_agents.compare.pairing import Pairing
@@ -56,20 +57,11 @@ def print_report(
         console.print(Text(line, style="dim"))
 
 
-def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> StackedTable:
-    table = StackedTable(title=title, keys=len(texts))
-    for name in texts:
-        table.add_column(name, prose=True)
-    for name in numbers:
-        table.add_column(name, right=True)
-    return table
-
-
 def _runs(report: ComparisonReport) -> StackedTable:
     numbers = ("items", "epochs", "episodes", "errored")
-    table = _table(f"Runs; {_order(report.sides)}", ("", "agent"), numbers)
+    table = table_of(f"Runs; {_order(report.sides)}", ("", "agent"), numbers)
     for name in ("status", "modes", "run"):
-        table.add_column(name, prose=name != "status")
+        table.add_columns(name, prose=name != "status")
     for side in report.sides:
         counts = (len(side.asked), side.epochs, len(side.episodes), side.errored)
         words = (side.facts.get("status"), ", ".join(side.modes), side.folder)
@@ -135,7 +127,7 @@ def _figures(
     split = [one.by for one in strata if one.by != ALL][:1]
     holm = ["p (Holm)"] if report.corrected else []
     turned = (RIGHT_TO_WRONG, WRONG_TO_RIGHT)
-    table = _table("", [*split, "measure"], [*_columns(pairing, report), "p", *holm, *turned])
+    table = table_of("", [*split, "measure"], [*_columns(pairing, report), "p", *holm, *turned])
     for one in strata:
         lines = [line for line in one.lines if line.measure.name not in silent]
         for number, line in enumerate(lines):
@@ -149,7 +141,7 @@ def _figures(
 
 
 def _totals(found: Sequence[TotalLine], pairing: Pairing, report: ComparisonReport) -> StackedTable:
-    table = _table("Totals", ("total", "measure"), _columns(pairing, report))
+    table = table_of("Totals", ("total", "measure"), _columns(pairing, report))
     last = ""
     for one in found:
         unit = one.measure.unit
@@ -234,7 +226,7 @@ def _counts(comparison: Comparison, report: ComparisonReport) -> Iterator[Text]:
 
 def _passes(passes: Sequence[Passing], pairing: Pairing, report: ComparisonReport) -> StackedTable:
     numbers = ("items", *_columns(pairing, report))
-    table = _table(f"Tries, {PER_CENT}", ("mode", "measure", ""), numbers)
+    table = table_of(f"Tries, {PER_CENT}", ("mode", "measure", ""), numbers)
     for one in passes:
         table.add_row(
             plain(one.mode),
@@ -306,7 +298,7 @@ def _published(report: ComparisonReport, reference: Reference) -> StackedTable:
     of = f"{report.benchmark.title}, {table.rule} scorer{judged}, {table.unit}"
     title = f"{of}; {_order(report.sides)}"
     wide = len(columns) > ROOM_FOR_ERRORS
-    found = _table(title, ("", "agent"), [*columns])
+    found = table_of(title, ("", "agent"), [*columns])
     for side in report.sides:
         for agent, figures in reference.own(side.episodes.values()).items():
             cells = [

@@ -7,17 +7,14 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 
-import anyio
-
 from toolhop_agents.blind.readers import BlindQuestion, Readers
 from toolhop_agents.construct.ask import opened as model_opened
 from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.wire_sending import messages_to_wire, sendable
-from toolhop_env.messages import Message, Reply, Usage
+from toolhop_env.messages import Message
 from toolhop_env.reading import without_thoughts
-from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.base import Program, Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome
@@ -28,6 +25,7 @@ from toolhop_tools.blind.votes import decide
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.prove import MOST_LOST
 from toolhop_tools.model import Item
+from toolhop_tools.several import each
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +94,6 @@ class KeptAsk:
         return without_thoughts(text)
 
 
-def spent(readings: Readings) -> dict[str, Spent]:
-    """What the replies in a file took, by model."""
-    totals: dict[str, Spent] = {}
-    for row in readings.replies.values():
-        reply = Reply(usage=Usage(**row["usage"]), model=row["model"])
-        totals[row["model"]] = totals.get(row["model"], Spent()) + spent_on([reply])
-    return totals
-
-
 def unread(
     items: Sequence[Item],
     certificates: Mapping[str, Certificate],
@@ -145,24 +134,17 @@ async def read_all(
     Raises:
         ModelFault, ReadingsError, SandboxFault, SandboxUnavailable: what was read stays kept.
     """
-    waiting = iter(items)
-
-    async def take(readers: Readers) -> None:
-        for item in waiting:
-            reading = await _read(item, certificates[item.id], settings, readers, sandbox)
-            readings.add(reading)
-            on_done(reading)
-
     async with opened(settings) as models:
         names = [reader.model for reader in settings.readers]
         ask = KeptAsk(models, settings, readings)
         readers = Readers(names, settings.votes, ask, settings.seed)
-        try:
-            async with anyio.create_task_group() as group:
-                for _ in range(min(settings.readers[0].max_samples, len(items))):
-                    group.start_soon(take, readers)
-        except ExceptionGroup as faults:
-            raise faults.exceptions[0] from None
+
+        async def read(item: Item) -> None:
+            reading = await _read(item, certificates[item.id], settings, readers, sandbox)
+            readings.add(reading)
+            on_done(reading)
+
+        await each(items, read, at_a_time=settings.readers[0].max_samples)
 
 
 async def _read(

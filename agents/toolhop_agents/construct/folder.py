@@ -99,11 +99,6 @@ def own_settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def check_format(folder: Path) -> None:
-    """See that a folder can be resumed; raises as `own_settings`."""
-    own_settings(folder)
-
-
 def read_seeds(folder: Path) -> list[Seed]:
     """The seeds of a folder, in order.
 

@@ -23,7 +23,7 @@ from toolhop_tools.certify.file import read as read_certificates
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.construct.reviews import REVIEW, Review, standing
 from toolhop_tools.errors import BadChoice, ToolsError
-from toolhop_tools.growing import append
+from toolhop_tools.growing import append, last_end
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.nestools import DATA as NESTED_DATA
@@ -181,10 +181,9 @@ def _open(path: Path) -> Iterator[int]:
     try:
         with suppress(OSError):  # a file system that knows no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        with open(descriptor, "rb", closefd=False) as file:
-            whole, end, piece = file.read().rpartition(b"\n")
+        end, piece = last_end(descriptor)
         if piece:
-            os.ftruncate(descriptor, len(whole) + len(end))
+            os.ftruncate(descriptor, end)
         yield descriptor
     finally:
         os.close(descriptor)

@@ -85,7 +85,7 @@ async def construct(
         FolderError, LedgerError, StoreError: the folder cannot be used.
         NoSuchModel, NoKey, ModelFault, SandboxUnavailable, BadChoice: before anything was asked.
     """
-    folders.check_format(folder)
+    folders.own_settings(folder)  # raises where the folder cannot be resumed
     kind = kind or Session
     prompts = kind.prompts_of(settings.prompts)
     if settings.prompts_digest not in {"", prompts.digest}:

@@ -86,10 +86,6 @@ async def here(tools: Tools) -> AsyncIterator[Workshop]:
 # -- on a node -------------------------------------------------------------------------------------
 
 
-async def _open(tools: Tools) -> Any:  # noqa: ANN401 -- see `host.Opening`
-    return here(tools)
-
-
 async def _verify(
     place: Workshop, what: tuple[str, tuple[Any, ...], dict[str, Any]], channel: Channel
 ) -> Any:  # noqa: ANN401 -- calls a method of `Verifier` by name, and these return different types
@@ -213,6 +209,6 @@ async def workshop(
         async with here(tools) as shop:
             yield shop
         return
-    async with nodes_of(address, _open, tools, seats=max(2, tools.at_a_time)) as nodes:
+    async with nodes_of(address, here, tools, seats=max(2, tools.at_a_time)) as nodes:
         rooms = {kind: NodeSandbox(nodes, kind) for kind in nodes.description}
         yield Workshop(NodeVerifier(nodes, next(iter(rooms.values())), tools.basis), rooms)

@@ -25,6 +25,7 @@ from toolhop_env.messages import (
 from toolhop_env.reading import thoughts_apart
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import ToolSchema
+from toolhop_tools.replied import object_in
 
 
 class Tokenizer(Protocol):
@@ -262,20 +263,12 @@ def _tool(schema: ToolSchema) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _object(text: str) -> dict[str, Any]:
-    """Arguments as most templates take them; empty where they are no object."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+_FORMS: tuple[Callable[[str], object], ...] = (object_in, str)
+"""Of arguments: an object, empty where they are none, or the text that the model wrote, which some
+templates put as it is."""
 
 
-_FORMS: tuple[Callable[[str], object], ...] = (_object, str)
-"""Of arguments: an object, or the text that the model wrote, which some templates put as it is."""
-
-
-def _wire(message: Message, form: Callable[[str], object] = _object) -> Wire:
+def _wire(message: Message, form: Callable[[str], object] = object_in) -> Wire:
     """A message, its calls' arguments in a form."""
     found: Wire = {"role": message.role, "content": message.content}
     if isinstance(message, AssistantMessage) and message.calls:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-
-from toolhop_env.messages import RawCall, Reply
 
 
 class RequestFault(StrEnum):
@@ -29,24 +27,11 @@ class RequestFault(StrEnum):
     """200 with a body that is not JSON."""
     NO_CHOICES = "no_choices"
     """200 with a completion without choices."""
-    EMPTY_CONTENT = "empty_content"
-    """A reply that says nothing and calls nothing."""
     UNAUTHORIZED = "unauthorized"
     """401."""
     BAD_REQUEST = "bad_request"
     """400."""
-    MALFORMED_ARGUMENTS = "malformed_arguments"
-    """The model's slip: the arguments' text ends in the middle."""
-    UNKNOWN_TOOL = "unknown_tool"
-    """The model's slip: it calls tools that do not exist."""
-    PARALLEL = "parallel"
-    """The model's habit: every call is made twice, under two ids."""
 
-
-SHAPING = frozenset(
-    {RequestFault.MALFORMED_ARGUMENTS, RequestFault.UNKNOWN_TOOL, RequestFault.PARALLEL}
-)
-"""The model's own faults: a client must pass them on, not repair or retry them."""
 
 RECOVERABLE = (
     RequestFault.RATE_LIMITED,
@@ -74,7 +59,7 @@ class FaultPlan:
     """The faults to draw from, equally likely."""
     seed: int = 0
     consecutive_max: int = 2
-    """After so many faults in a row that are not `SHAPING`, the same messages are answered."""
+    """After so many faults in a row the same messages are answered."""
     sequence: tuple[RequestFault, ...] = ()
     """If given, the faults of the first requests in order of arrival; then none. The fields
     above are not used."""
@@ -93,7 +78,7 @@ class FaultPlan:
         fault = RequestFault.NONE
         for number in range(attempt + 1):
             fault = self._drawn(conversation, number)
-            if fault is RequestFault.NONE or fault in SHAPING:
+            if fault is RequestFault.NONE:
                 row = 0
             elif row == self.consecutive_max:
                 fault, row = RequestFault.NONE, 0
@@ -109,23 +94,3 @@ class FaultPlan:
             if self.kinds and draw.random() < self.rate
             else RequestFault.NONE
         )
-
-
-def shaped(reply: Reply, fault: RequestFault) -> Reply:
-    """`reply` with the model's own fault in it; as it is for other faults, or without calls."""
-    match fault:
-        case RequestFault.MALFORMED_ARGUMENTS:
-            calls = (
-                replace(c, arguments=c.arguments[: len(c.arguments) // 2]) for c in reply.calls
-            )
-        case RequestFault.UNKNOWN_TOOL:
-            calls = (replace(call, name=f"{call.name}_v2") for call in reply.calls)
-        case RequestFault.PARALLEL:
-            calls = (twin for call in reply.calls for twin in (call, _again(call)))
-        case _:
-            return reply
-    return replace(reply, calls=tuple(calls))
-
-
-def _again(call: RawCall) -> RawCall:
-    return replace(call, id=f"{call.id}_again")

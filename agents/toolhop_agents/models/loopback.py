@@ -25,7 +25,7 @@ import anyio.to_thread
 
 from toolhop_agents.models import wire_responses, wire_stream
 from toolhop_agents.models.exchange import Api
-from toolhop_agents.models.fault_plan import SHAPING, FaultPlan, RequestFault, shaped
+from toolhop_agents.models.fault_plan import FaultPlan, RequestFault
 from toolhop_agents.models.own_host import REFUSED, is_own
 from toolhop_agents.models.wire_reading import Unreadable, messages_from_wire, tools_from_wire
 from toolhop_agents.models.wire_sending import reply_to_wire
@@ -148,9 +148,7 @@ class LoopbackServer:
             self._counts[fault] += 1
             self._under_way += 1
         try:
-            if fault is RequestFault.NONE or fault in SHAPING:
-                return fault, shaped(self._responder(request), fault)
-            return fault, Reply()
+            return fault, Reply() if fault is not RequestFault.NONE else self._responder(request)
         finally:
             with self._lock:
                 self._under_way -= 1

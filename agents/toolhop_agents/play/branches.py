@@ -24,6 +24,7 @@ from toolhop_env.messages import Reply
 from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.model import RecordedTable, Simulated, Tool
+from toolhop_tools.replied import as_json
 
 INTERRUPTED = "the call was interrupted"
 
@@ -59,16 +60,9 @@ class Typist:
         asked = PendingCall(tool, arguments, anyio.Event())
         self.asked.put(asked)
         await asked.given.wait()
-        plain = isinstance(tool.body, Simulated | RecordedTable) and _is_json(asked.text)
-        return Returned(asked.text if plain else json.dumps(asked.text, ensure_ascii=False))
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        if isinstance(tool.body, Simulated | RecordedTable):
+            return Returned(as_json(asked.text))
+        return Returned(json.dumps(asked.text, ensure_ascii=False))
 
 
 class Branches:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools import regular
 from toolhop_tools.perturb.order import tool_order
+from toolhop_tools.replied import object_in
 
 HIDDEN_SETTINGS = frozenset(
     {"cache", "certificates", "chat_template", "data", "gguf", "log_dir", "segments_to", "template"}
@@ -114,7 +114,7 @@ class RunFolder:
             return {}
         found = {}
         for line in text.splitlines():
-            row = _object(line)
+            row = object_in(line)
             if "id" in row and isinstance(row.get("domain"), str):
                 found[str(row["id"])] = str(row["domain"])
         return found
@@ -147,14 +147,6 @@ class RunFolder:
             "sandbox": self.manifest.get("sandbox", {}),
             "unreadable": list(self.unreadable),
         }
-
-
-def _object(line: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,7 @@ def show(console: Console, sections: Iterable[Section], *, folded: bool = False)
             match part:
                 case Table(head, rows):
                     table = StackedTable(head[0], framed=False)
-                    for name in head[1:]:
-                        table.add_column(name, prose=True)
+                    table.add_columns(*head[1:], prose=True)
                     for row in rows:
                         table.add_row(*map(plain, row))
                     console.print(table)

@@ -16,8 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-import anyio
-
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Interaction
 from toolhop_env.benchmarks import UnknownBenchmark
@@ -53,6 +51,7 @@ from toolhop_tools.model import (
     Simulated,
     Tool,
 )
+from toolhop_tools.several import each
 
 GIVEN = frozenset({ResultOrigin.SIMULATED, ResultOrigin.EARLIER, ResultOrigin.FILE})
 """Results of recorded tools that no table holds."""
@@ -383,24 +382,18 @@ async def verify(
     Raises:
         SandboxUnavailable: no worker can be started any more.
     """
-    source = enumerate(traces)
     done: dict[int, Verification] = {}
 
-    async def take() -> None:
-        for place, trace in source:
-            name = trace.started.episode
-            if trace.ended is None:
-                done[place] = Verification(unfinished=(name,))
-                continue
-            done[place] = await _verified(trace, items.get(trace.started.item), sandbox)
-            on_episode(name)
+    async def run_again(numbered: tuple[int, Trace]) -> None:
+        place, trace = numbered
+        name = trace.started.episode
+        if trace.ended is None:
+            done[place] = Verification(unfinished=(name,))
+            return
+        done[place] = await _verified(trace, items.get(trace.started.item), sandbox)
+        on_episode(name)
 
-    try:
-        async with anyio.create_task_group() as tasks:
-            for _ in range(at_a_time):
-                tasks.start_soon(take)
-    except ExceptionGroup as group:
-        raise group.exceptions[0] from None
+    await each(enumerate(traces), run_again, at_a_time=at_a_time)
     return sum((done[place] for place in sorted(done)), Verification())
 
 

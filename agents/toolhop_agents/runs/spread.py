@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import anyio
 import anyio.to_thread
@@ -104,10 +104,6 @@ class Search:
     isolation: Isolation
 
 
-async def _open_certifier(search: Search) -> Any:  # noqa: ANN401 -- see `host.Opening`
-    return _certifier(search)
-
-
 @asynccontextmanager
 async def _certifier(search: Search) -> AsyncIterator[_Certifier]:
     async with await search.isolation.opened(search.basis, search.basis.wall_s) as sandbox:
@@ -134,7 +130,7 @@ async def certifying(
         async with _certifier(search) as place:
             yield lambda item: certify_surely(item, place.sandbox, place.basis), workers
         return
-    async with nodes_of(cluster.address, _open_certifier, search, seats=workers) as nodes:
+    async with nodes_of(cluster.address, _certifier, search, seats=workers) as nodes:
         yield lambda item: nodes.do(_certify, item.id), WAITING * nodes.room
 
 
@@ -163,10 +159,6 @@ class _FamilyPlace:
 
     maker: FamilyMaker
     description: Mapping[str, JSON]
-
-
-async def _open_families(making: Making) -> Any:  # noqa: ANN401 -- see `host.Opening`
-    return _families(making)
 
 
 @asynccontextmanager
@@ -201,7 +193,7 @@ async def making_families(
         async with _families(making) as place:
             yield place.maker.family, workers
         return
-    async with nodes_of(cluster.address, _open_families, making, seats=workers) as nodes:
+    async with nodes_of(cluster.address, _families, making, seats=workers) as nodes:
         yield partial(nodes.do, _make_family), WAITING * nodes.room
 
 
@@ -225,10 +217,6 @@ class _LanePlace:
     job: CheckJob
     idle: deque[Lane]
     description: Mapping[str, JSON]
-
-
-async def _open_lanes(checks: _Checks) -> Any:  # noqa: ANN401 -- see `host.Opening`
-    return _lanes(checks)
 
 
 @asynccontextmanager
@@ -289,7 +277,7 @@ async def check_on_nodes(
                 store.keep(subject, found)
         on_report(done[at])
 
-    async with nodes_of(cluster.address, _open_lanes, given, seats=lanes) as nodes:
+    async with nodes_of(cluster.address, _lanes, given, seats=lanes) as nodes:
         tasks = [asyncio.create_task(check(at)) for at in range(len(subjects))]
         try:
             for task in asyncio.as_completed(tasks):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from toolhop_env.attempt import Attempt
@@ -92,14 +92,6 @@ class Conducts:
         for group in self._groups.values():
             for check in CHECKS:
                 yield from check(group)
-
-
-def conduct_findings(attempts: Iterable[Attempt]) -> Iterator[Finding]:
-    """What is odd in how these attempts went; one finding an agent, mode and kind."""
-    found = Conducts()
-    for one in attempts:
-        found.add(one)
-    yield from found.findings()
 
 
 def tools_unseen(group: Scored) -> Iterator[Finding]:

@@ -18,7 +18,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from toolhop_agents.cluster.host import Channel
 from toolhop_agents.cluster.jobs import Job, Seat
@@ -160,10 +159,6 @@ class _Stage:
     @cached_property
     def items(self) -> dict[str, Item]:
         return {item.id: item for item in self.given.items}
-
-
-async def _open_stage(what: _Given) -> Any:  # noqa: ANN401 -- see `host.Opening`
-    return _stage(what)
 
 
 @asynccontextmanager
@@ -313,7 +308,7 @@ async def open_places(
         cache = None if settings.cache is None else settings.cache.resolve()
         there = replace(given, settings=settings.model_copy(update={"cache": cache}))
         what = _Given(there, seats, file)
-        async with nodes_of(settings.ray_address, _open_stage, what, seats=seats) as nodes:
+        async with nodes_of(settings.ray_address, _stage, what, seats=seats) as nodes:
             yield OnNodes(nodes, ledger, connections, settings.max_connections is None)
 
 
