@@ -35,8 +35,10 @@ class Sampler:
         match self.drawn.choice(["read", "read", "gap", "total", "entity"]):
             case "read":
                 attribute = self.drawn.choice([*self.types[kind].attributes])
-                units = ["", *others(self.types[kind].attributes[attribute].unit)]
-                return Read(kind, attribute, self.entity(kind, depth), self.drawn.choice(units))
+                of = self.types[kind].attributes[attribute]
+                unit = self.drawn.choice(["", *others(of.unit)])
+                later = self.drawn.choice([0, 29, 366]) if of.kind is Kind.DATE else 0
+                return Read(kind, attribute, self.entity(kind, depth), unit, later)
             case "gap" if measured:
                 first, second = self.entity(kind, depth), self.entity(kind, depth)
                 return Gap(kind, self.drawn.choice(measured), first, second)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.worlds.small import HILLS, SMALL
-from toolhop_tools.worlds.checks import Reason, Refused, alternatives, meaning, spare_elsewhere
+from toolhop_tools.worlds.checks import Reason, Refused, meaning, spare_elsewhere
 from toolhop_tools.worlds.expression import (
     Condition,
     Expression,
@@ -88,14 +86,3 @@ def test_a_hop_whose_result_serves_in_other_worlds_is_to_spare(
 ) -> None:
     asked = Read("town", "people", OWNER)
     assert spare_elsewhere(asked, SMALL, [owned_by(town) for town in owners]) == spare
-
-
-def test_alternatives_make_one_choice_otherwise_and_have_another_answer() -> None:
-    oldest = Pick("town", ON_ULM, rank=Rank("founded", most=False))
-    found = list(alternatives(Read("town", "people", oldest), SMALL))
-    # The youngest on the Ulm are two, and the year of founding is no number of people.
-    assert {value for _, value in found} == {7, 2}
-    ranks = [Rank("people", most=True), Rank("people", most=False)]
-    assert [other for other, _ in found] == [
-        Read("town", "people", replace(oldest, rank=rank)) for rank in ranks
-    ]

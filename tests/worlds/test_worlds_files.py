@@ -47,7 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_file_gives_the_items_of_its_series(written: Path) -> None:
     head, *rows = written.read_bytes().splitlines()
     assert json.loads(head)["knobs"] == ["hops=3-5,joins=some,tools=12,near=world,"
-        "styles=records+values+service+tables,listing=no,size=1,page=0,units=no,codes=no,failures=0,"
+        "styles=records+values+service+tables,listing=no,size=2,page=0,units=no,codes=no,failures=0,"
         "forms=0+1+2+3"]  # fmt: skip
     assert len(rows) == 25
     assert max(map(len, rows)) < 1000

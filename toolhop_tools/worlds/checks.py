@@ -14,7 +14,6 @@ from toolhop_tools.worlds.expression import (
     Gap,
     Named,
     Pick,
-    Rank,
     Read,
     Sum,
     Total,
@@ -139,52 +138,6 @@ def _value(asked: Expression, world: World) -> Value | None:
         return evaluate(asked, world)
     except Undefined:
         return None
-
-
-def alternatives(asked: Expression, world: World) -> Iterator[tuple[Expression, Value]]:
-    """Other expressions of the same shape, names and type of answer, with their other answers.
-
-    One choice differs, or two: what a superlative goes by, a relation or attribute for another
-    with the same kind of value.
-    """
-    answer, seen = evaluate(asked, world), {asked}
-    pending = [asked]
-    for _ in range(2):
-        changed = [
-            other
-            for expression in pending
-            for _, other in _changed(expression, lambda node: _chosen_otherwise(node, world))
-        ]
-        pending = [other for other in dict.fromkeys(changed) if other not in seen]
-        seen.update(pending)
-        for other in pending:
-            value = _value(other, world)
-            if value is not None and value != answer:
-                yield other, value
-
-
-def _chosen_otherwise(asked: Expression, world: World) -> Iterator[Expression]:
-    """A node with one choice made otherwise, of the same type."""
-    match asked:
-        case Pick(rank=Rank() as rank):
-            for attribute, of in world.domain.types[asked.type].attributes.items():
-                for most in (True, False) if of.kind is not Kind.CATEGORY else ():
-                    if (attribute, most) != (rank.attribute, rank.most):
-                        yield replace(asked, rank=Rank(attribute, most))
-        case Which():
-            yield replace(asked, most=not asked.most)
-        case Follow():
-            for relation, link in world.domain.types[asked.type].relations.items():
-                alike = link.to == type_of(asked, world) and not link.many
-                if alike and relation != asked.relation:
-                    yield replace(asked, relation=relation)
-        case Read() | Gap():
-            own = world.domain.attribute(asked.type, asked.attribute)
-            for attribute, of in world.domain.types[asked.type].attributes.items():
-                if (of.kind, of.unit) == (own.kind, own.unit) and attribute != asked.attribute:
-                    yield replace(asked, attribute=attribute)
-        case _:
-            return
 
 
 def _guessable(asked: Expression, answer: Value, world: World) -> bool:

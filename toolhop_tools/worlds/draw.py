@@ -38,14 +38,17 @@ CANDIDATES = 3
 """Entities that a superlative or a condition chooses from at least."""
 JOINED = 3
 """Hops of a join at least: one of each branch, and the one that brings them together."""
-LONG = 6
-"""From so many hops on no entity is asked for, and differences of two are: among the few entities
-of a type nearly each is also reached by fewer calls, by chance."""
 TRIES = 30
 STEPS = 6
 """Ways tried from one entity."""
 BACKTRACKS = 60
 """Steps taken back in one try."""
+LATER = 0.4
+"""Share of the dates asked for that are some days after one."""
+SHIFTED = 2
+"""Hops of a chain beyond which a date may be moved by one more."""
+DAYS_LATER = (30, 400)
+"""How many, at least and at most."""
 COUNTED = 20
 """A count below this is too easily guessed."""
 
@@ -87,11 +90,9 @@ class _Drawing:
     def top(self, hops: int, joins: bool) -> Expression:
         """What is asked: an entity, an attribute of one, or what is made of several."""
         kind = self._type()
-        ways = [self._read, self._read, self._total]
-        if hops < LONG:
-            ways += [self._name]
+        ways = [self._read, self._read, self._total, self._name]
         if joins and hops >= JOINED:
-            ways += [self._gap] if hops < LONG else [self._gap] * len(ways)
+            ways += [self._gap]
         return self.drawn.choice(ways)(kind, hops, joins)
 
     def _type(self) -> str:
@@ -108,8 +109,10 @@ class _Drawing:
         of = self.world.domain.attribute(kind, attribute)
         into = others(of.unit) if self.knobs.units and self.drawn.random() < 0.5 else []
         unit = self.drawn.choice(into) if into else ""
-        below = hops - 1 - bool(unit)
-        return Read(kind, attribute, self.reach(kind, self._any(kind), below, joins), unit)
+        moves = of.kind is Kind.DATE and hops > SHIFTED and self.drawn.random() < LATER
+        later = self.drawn.randint(*DAYS_LATER) if moves else 0
+        below = hops - 1 - bool(unit) - bool(later)
+        return Read(kind, attribute, self.reach(kind, self._any(kind), below, joins), unit, later)
 
     def _gap(self, kind: str, hops: int, joins: bool) -> Expression:
         del joins

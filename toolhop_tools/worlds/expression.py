@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never
 
 from toolhop_tools.worlds.domain import Kind
 from toolhop_tools.worlds.units import PLACES, converted
-from toolhop_tools.worlds.world import Value, World, exceeds, gap
+from toolhop_tools.worlds.world import Value, World, days_after, exceeds, gap
 
 
 class Undefined(Exception):
@@ -110,6 +110,8 @@ class Read:
     of: Entity
     unit: str = ""
     """Another unit than the attribute's own, rounded to one decimal; empty for its own."""
+    later: int = 0
+    """Of a date: the date so many days after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +157,10 @@ def evaluate(asked: Expression, world: World) -> Value:
         Undefined: no entity or several fit, two tie, or fewer than two are there to sum up.
     """
     match asked:
-        case Read(kind, attribute, of, unit):
+        case Read(kind, attribute, of, unit, later):
             value = world.value(kind, attribute, entity(of, world))
+            if later:
+                return days_after(value, later)
             own = world.domain.attribute(kind, attribute).unit
             return converted(value, own, unit) if unit else value
         case Gap(kind, attribute, first, second):

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import islice
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import TOOLHOP, Flaky, GoldCall, Hop, Item
 from toolhop_tools.reading import Match, Reading, leaf_text
 from toolhop_tools.scenarios.hazards import BUSY
-from toolhop_tools.worlds.checks import Refused, alternatives, meaning, spare_elsewhere
+from toolhop_tools.worlds.checks import Refused, meaning, spare_elsewhere
 from toolhop_tools.worlds.domain import domains
 from toolhop_tools.worlds.draw import Stuck, draw
 from toolhop_tools.worlds.expression import (
@@ -31,7 +30,8 @@ from toolhop_tools.worlds.knobs import Knobs
 from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox
 from toolhop_tools.worlds.plan import Call, Made, Plan, plan
 from toolhop_tools.worlds.readings import Reader
-from toolhop_tools.worlds.search import ENOUGH, Explorer, Searched, named_values
+from toolhop_tools.worlds.rivals import Rivals
+from toolhop_tools.worlds.search import Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
 from toolhop_tools.worlds.tools import toolbox
@@ -46,15 +46,12 @@ KEPT = 4
 """Worlds whose tools `sources` keeps for the next item."""
 BLOCK = 20
 """Items that share a world."""
-DRAWS = 60
+DRAWS = 200
 """Expressions drawn for a place of a block before it is given up."""
 WORLDS = 6
 """Worlds in which a block is sought."""
-ALTERNATIVES = 10
-"""Other values of the answer's type that as many calls give, at least: without the question's words
-none of them is likelier than the answer."""
-MOST_ALIKE = 200
-"""Expressions that are tried for alternatives."""
+RIVALS = 10
+"""Other answers at least that as many calls give and that could have been asked for as well."""
 ELSEWHERE = 4
 """Worlds of the same names in which each hop has to matter."""
 SOURCE = "chain"
@@ -178,6 +175,11 @@ class Making:
         return [filled(self.world, f"{self.seed}/elsewhere {at}") for at in range(ELSEWHERE)]
 
     @cached_property
+    def rivals(self) -> Rivals:
+        """Finds other answers."""
+        return Rivals(self.world, self.tools)
+
+    @cached_property
     def reader(self) -> Reader:
         """Reads questions back."""
         return Reader(self.world)
@@ -224,9 +226,10 @@ class Making:
         )
         if searched.shortcut is not None:
             return "fewer calls give it too"
-        if searched.alternatives < ALTERNATIVES and not searched.complete:
-            searched = replace(searched, alternatives=self._alike(asked, offered, len(way.calls)))
-        if searched.alternatives < ALTERNATIVES:
+        names = [tool.name for tool in offered]
+        fewer = [value for value in searched.fewer if isinstance(value, str | int | float)]
+        rivals = self.rivals.of(asked, names, len(way.calls), fewer, RIVALS, drawn)
+        if len(rivals) < RIVALS:
             return "types alone give it away"
         if spare_elsewhere(asked, self.world, self.elsewhere) is not None:
             return "the result of a hop serves in other worlds too"
@@ -234,19 +237,6 @@ class Making:
         if self.reader.readings(item.question) != {answer}:
             return "the question can be read otherwise"
         return item
-
-    def _alike(self, asked: Expression, offered: Sequence[MadeTool], calls: int) -> int:
-        """Answers of `alternatives` that as many calls of the tools on offer give, at most
-        `ENOUGH`: where a search ends before it comes to so many calls.
-        """
-        answers: set[Value] = set()
-        for other, value in islice(alternatives(asked, self.world), MOST_ALIKE):
-            way = None if value in answers else plan(other, self.tools)
-            if way and len(way.calls) == calls and all(c.tool in offered for c in way.calls):
-                answers.add(value)
-                if len(answers) == ENOUGH:
-                    break
-        return len(answers)
 
     def _offered(self, way: Plan, drawn: random.Random) -> list[MadeTool]:
         """The tools on offer, shuffled: those of the chain, and others up to `Knobs.tools`."""
@@ -282,7 +272,7 @@ class Making:
             "conversions": sum(call.tool.shape is Shape.CONVERT for call in way.calls),
             "result_chars": max(len(str(made.result)) for made in run),
             "shape": "-".join(type(node).__name__ for node in nodes(asked)),
-            "alternatives": searched.alternatives,
+            "fewer_calls_give": len(searched.fewer),
             "calls_searched": searched.calls,
             "search_complete": searched.complete,
         }
@@ -321,9 +311,11 @@ def _asks(call: Call, made: Made, questions: Mapping[int, str]) -> str:
     if call.tool.shape is Shape.CONVERT:
         value, unit, into = given
         return f"What is {value} {unit} in {into}?"
+    if call.tool.shape is Shape.SHIFT:
+        return f"Which date is {given[1]} days after {given[0]}?"
     if call.tool.shape is Shape.IDENTIFY:
         return f"Which {call.tool.columns[0].name} belongs to {given[0]}?"
-    if isinstance(call.node, Read) and call.node.unit:
+    if isinstance(call.node, Read) and (call.node.unit or call.node.later):
         of = call.tool.world.domain.attribute(call.node.type, call.node.attribute)
         return f"What is the {of.noun} of {given[0]}?"
     return questions[id(call.node)]

@@ -51,7 +51,7 @@ class Knobs:
     """A world has one of these."""
     listing: bool = False
     """Whether each type has a tool that lists all of it, paged."""
-    size: float = 1.0
+    size: float = 2.0
     """By how much a world's counts are multiplied: longer results."""
     page: int = 0
     """Rows a page of results has; 0 for one page."""

@@ -38,6 +38,8 @@ class Shape(StrEnum):
     """A measure in another unit."""
     DAYS = "days"
     """Days between two dates."""
+    SHIFT = "shift"
+    """The date a number of days after another."""
     LIST = "list"
     """All entities of a type, paged."""
 
@@ -59,7 +61,8 @@ class Role(StrEnum):
     """The field `Param.of` is meant. Choices: of totals the total and the mean (with an empty `of`
     the count), of comparisons the smaller and the greater, else one."""
     VALUE = "value"
-    """A number in the unit `Param.of`, or a date (``first``, ``second``)."""
+    """A number in the unit `Param.of`, or one of two values: dates, or a date and then days
+    (``first``, ``second``)."""
     UNIT = "unit"
     """The unit `Param.of` to convert into; one choice."""
     PAGE = "page"

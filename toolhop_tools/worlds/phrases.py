@@ -38,6 +38,10 @@ ask of: of the {set}, which one {ranked}? | which of the {set} {ranked}?
 ask which: {which} {does}, {first} or {second}? | which {noun} {does}: {first} or {second}?
 ask which pair: which of the two {does}? | which of the two {plural} {does}?
 ask: what is the {noun} of {end}?{answer} | give the {noun} of {end}.{answer}
+ask later: which date is {days} days after the {noun} of {end}?{answer}
+  | what date is {days} days after the {noun} of {end}?{answer}
+  | give the date {days} days after the {noun} of {end}.{answer}
+  | name the date {days} days after the {noun} of {end}.{answer}
 ask when: {when} was {end} {verb}?{answer}
 ask counted: how many {counted} does {end} have?
 ask gap: what is the difference in {noun} between {first} and {second}?{answer}

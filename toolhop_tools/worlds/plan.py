@@ -239,6 +239,10 @@ class _Planning:
             ]
             tool, arguments = self.first(Shape.CONVERT, "", meanings)
             self.call(tool, asked, arguments, "")
+        if asked.later:
+            meanings = [(Role.VALUE, "first", value), (Role.VALUE, "second", asked.later)]
+            tool = self.tool(Shape.SHIFT, "")
+            self.call(tool, asked, _arguments(tool, meanings), "")
 
     def pair(
         self, shape: Shape, asked: Gap | Which, attribute: str, ends: list[Given], choice: int

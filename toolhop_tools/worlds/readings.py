@@ -56,6 +56,7 @@ sentence: {take} {entity} | let {handle} be {entity} | of the {set}, {choose} th
   | of the {set}, which one {ranked} | which of the {set} {ranked}
   | {who} {compared}, {entity} or {entity} | which {noun} {compared}: {entity} or {entity}
   | which of {two} {compared} | {ask} the {attribute} of {entity} | {when} was {entity} {verb}
+  | {dated} {number} days after the {attribute} of {entity}
   | how many {counted} does {entity} have | {ask} the difference in {attribute} between {both}
   | how many {days} apart were {both} {verb}
   | how many {days} lie between the {attribute} of {entity} and that of {entity}
@@ -69,6 +70,7 @@ take: take | find | consider | compare | name | what is | who is | which is | gi
 ask: what is | give
 count: what is the number of | give the number of | count the
 when: in what year | when
+dated: which date is | what date is | give the date | name the date
 days: years | days
 """
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?![\w-])")
@@ -446,6 +448,11 @@ def _read(at: _Sentence, attribute: Part, thing: Part) -> Part:
     return Part("value", "", evaluate(asked, at.world))
 
 
+def _later(at: _Sentence, attribute: Part, thing: Part, days: Part) -> Part:
+    asked = Read(attribute.kind, attribute.value, _named(thing), later=days.value)
+    return Part("value", "", evaluate(asked, at.world))
+
+
 def _gap(at: _Sentence, attribute: Part, first: Part, second: Part) -> Part:
     apart = Gap(attribute.kind, attribute.value, _named(first), _named(second))
     return Part("value", "", evaluate(apart, at.world))
@@ -502,6 +509,7 @@ _TOGETHER: dict[tuple[str, ...], Callable[..., Part | None]] = {
     ("both:", "thing", "thing"): _pair,
     ("attribute", "several", "sum"): _sum,
     ("attribute", "thing"): _read,
+    ("attribute", "thing", "value"): _later,
     ("attribute", "thing", "thing"): _gap,
     ("back", "thing"): _back,
     ("label", "thing"): _labels,

@@ -33,6 +33,7 @@ def _function(tool: MadeTool) -> Iterator[str]:
         Shape.GAP: _pair,
         Shape.CONVERT: _convert,
         Shape.DAYS: _days,
+        Shape.SHIFT: _shift,
         Shape.LIST: _list,
     }[tool.shape]
     yield from (f"    {line}" if line else "" for line in body(tool))
@@ -60,6 +61,8 @@ def _tables(tool: MadeTool) -> Iterator[str]:
             yield f"    {quoted(name)}: ({quoted(unit.measures)}, {quoted(str(unit.size))}),"
         yield "}"
         return
+    if tool.shape is Shape.SHIFT:
+        yield "from datetime import date, timedelta"
     if tool.shape is Shape.DAYS or (tool.shape is Shape.GAP and "date" in tool.types.values()):
         yield "from datetime import date"
     if not tool.type:
@@ -297,7 +300,7 @@ def _total(tool: MadeTool) -> Iterator[str]:
     yield 'if statistic == "count":'
     yield "    " + surface.gives(surface.cells(value="len(found)", unit=quoted("")))
     yield "if field is None:"
-    yield "    " + surface.refusal("BAD_ARGUMENT", "field is needed for the {statistic}")
+    yield "    " + surface.refusal("BAD_ARGUMENT", "field is needed for a {statistic}")
     units = {c.name: c.type.partition(" ")[2] for c in surface.attributes(tool.type, Kind.NUMBER)}
     if surface.style is not Style.VALUES:
         yield f"unit = {units!r}[field]"
@@ -350,12 +353,24 @@ def _days(tool: MadeTool) -> Iterator[str]:
     surface = tool.surface
     first, second = tool.required
     for argument in (first, second):
-        yield "try:"
-        yield f"    date.fromisoformat({argument})"
-        yield "except ValueError:"
-        refusal = surface.refusal(
-            "BAD_ARGUMENT", f"{argument}: {{{argument}!r}} is no day of the calendar"
-        )
-        yield "    " + (refusal if surface.service else f"{refusal} from None")
+        yield from _existing(tool, argument, f"date.fromisoformat({argument})")
     days = f"abs((date.fromisoformat({first}) - date.fromisoformat({second})).days)"
     yield surface.gives(surface.cells(days=days))
+
+
+def _shift(tool: MadeTool) -> Iterator[str]:
+    start, days = tool.required
+    later = f"later = date.fromisoformat({start}) + timedelta(days={days})"
+    yield from _existing(tool, start, later)
+    yield tool.surface.gives(tool.surface.cells(date="later.isoformat()"))
+
+
+def _existing(tool: MadeTool, argument: str, line: str) -> Iterator[str]:
+    """A line that reads a date, and the refusal where there is no such date."""
+    refusal = tool.surface.refusal(
+        "BAD_ARGUMENT", f"{argument}: {{{argument}!r}} is not a date that exists"
+    )
+    yield "try:"
+    yield f"    {line}"
+    yield "except (ValueError, OverflowError):"
+    yield "    " + (refusal if tool.surface.service else f"{refusal} from None")

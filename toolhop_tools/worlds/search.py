@@ -14,13 +14,11 @@ from itertools import combinations, product
 from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.worlds.expression import Expression, Named, Pick, Total, nodes
+from toolhop_tools.worlds.expression import Expression, Named, Pick, Read, Total, nodes
 from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape, Toolbox
 from toolhop_tools.worlds.units import others
 from toolhop_tools.worlds.world import CODE, World
 
-ENOUGH = 20
-"""Alternatives are counted up to here."""
 MOST_CALLS = 4_000
 """Looked at for one item, unless more are asked for."""
 BOUNDS = {Role.ABOVE, Role.BELOW, Role.IS}
@@ -62,13 +60,12 @@ class Searched:
 
     shortcut: Reached | None
     """The answer from fewer calls than the plan's; the search ends there."""
-    alternatives: int
-    """Other values of the answer's type from as many calls, using all that the question names;
-    at most `ENOUGH`."""
+    fewer: frozenset[JSON]
+    """Values of the answer's type from fewer calls."""
     calls: int
     """Looked at."""
     complete: bool
-    """Whether that were all, but for the last where there are alternatives enough."""
+    """Whether that were all."""
 
 
 def named_values(asked: Expression, world: World) -> list[Reached]:
@@ -79,6 +76,8 @@ def named_values(asked: Expression, world: World) -> list[Reached]:
             row = world.tables[node.type][node.name]
             code = (f"{node.type} code", str(row[CODE])) if node.by_code else None
             values[code or (node.type, node.name)] = None
+        elif isinstance(node, Read) and node.later:
+            values["number days", node.later] = None
         elif isinstance(node, Pick | Total):
             for condition in node.conditions:
                 of = world.domain.attribute(node.type, condition.attribute)
@@ -164,6 +163,8 @@ class _Tool:
                 return {f"number {into}" for unit in units for into in others(unit)}
             case Shape.DAYS:
                 return {"number days"}
+            case Shape.SHIFT:
+                return {"date"}
             case Shape.GAP:
                 return {_difference(column.type) for column in self.made.columns}
             case _:
@@ -190,7 +191,7 @@ class Explorer:
         calls: int,
         most: int = MOST_CALLS,
     ) -> Searched:
-        """Everything that fewer calls than `calls` determine, and what as many do.
+        """Everything that fewer calls than `calls` determine.
 
         Args:
             offered: names of tools.
@@ -267,27 +268,18 @@ class _Search:
         """Search, the cheapest first."""
         for value in self.named:
             self._use(value)
-        alternatives: set[JSON] = set()
-        for cost in range(1, self.calls + 1):
+        fewer: set[JSON] = set()
+        for cost in range(1, self.calls):
             level: list[Reached] = []
             for value in self._results(cost):
                 level.append(value)
-                if value.type != self.answer[0]:
-                    continue
-                if cost < self.calls and value.value == self.answer[1]:
-                    return Searched(value, 0, self.looked, complete=True)
-                if cost == self.calls and value.named == self.everything:
-                    alternatives |= {value.value} - {self.answer[1]}
-                    if len(alternatives) == ENOUGH:
-                        return Searched(None, ENOUGH, self.looked, complete=True)
-            for value in level if cost < self.calls else ():
+                if value.type == self.answer[0]:
+                    fewer.add(value.value)
+                    if value.value == self.answer[1]:
+                        return Searched(value, frozenset(fewer), self.looked, complete=True)
+            for value in level if cost + 1 < self.calls else ():
                 self._use(value)
-        return Searched(None, len(alternatives), self.looked, self.looked < self.most)
-
-    @cached_property
-    def everything(self) -> int:
-        """A bit for each value of the question."""
-        return sum(value.named for value in self.named)
+        return Searched(None, frozenset(fewer), self.looked, self.looked < self.most)
 
     def _results(self, cost: int) -> Iterator[Reached]:
         """What the calls give that were put off to this cost, and nothing reached before."""
@@ -301,7 +293,7 @@ class _Search:
                 if (
                     key in self._keys
                     or number in calls.calls
-                    or cost + self._away.get(kind, self.calls) > self.calls
+                    or cost + self._away.get(kind, self.calls) >= self.calls
                 ):
                     continue
                 self._keys.add(key)
@@ -311,7 +303,7 @@ class _Search:
     def _use(self, value: Reached) -> None:
         """Put off every call that takes the value, alone or with another reached before."""
         for tool, at, away in self._takers.get(value.type, ()):
-            most = self.calls - away - 1
+            most = self.calls - away - 2
             if len(value.calls) > most:
                 continue
             if tool.enough((at,)):
@@ -329,12 +321,11 @@ class _Search:
     def _put(
         self, tool: _Tool, given: tuple[tuple[int, Reached], ...], calls: frozenset[int], named: int
     ) -> None:
-        """Put off calls to their cost; the last ones count only if they use all that is named."""
-        cost = len(calls) + 1
+        """Put off calls to their cost."""
         for bounds, bits in self._bounds(tool):
-            if bits & named or (cost == self.calls and bits | named != self.everything):
-                continue
-            self.pending[cost].append(_Pending(tool, given + bounds, calls, named | bits))
+            if not bits & named:
+                pending = _Pending(tool, given + bounds, calls, named | bits)
+                self.pending[len(calls) + 1].append(pending)
 
     def _bounds(self, tool: _Tool) -> list[tuple[tuple[tuple[int, Reached], ...], int]]:
         """The conditions that the question's values make for a tool, none, each, and two; with the

@@ -106,9 +106,11 @@ class _Query:
 
     def value(self, asked: Expression) -> str:
         match asked:
-            case Read(kind, attribute, of):
+            case Read(kind, attribute, of, _, later):
                 where = f"name = {self.entity(of)}"
-                return f"SELECT {_quoted(attribute)} FROM {_quoted(kind)} WHERE {where}"
+                read = _quoted(attribute)
+                read = f"date({read}, '+{later} days')" if later else read
+                return f"SELECT {read} FROM {_quoted(kind)} WHERE {where}"
             case Gap(kind, attribute, first, second):
                 date = self.domain.attribute(kind, attribute).kind is Kind.DATE
                 a, b = (

@@ -41,6 +41,7 @@ gap: get_{type}_difference | difference_between_{plural} | {type}_gap | {type}_s
   | subtract_{plural}
 convert: convert_units | convert_measure | in_unit | unit_service_convert | convert_column_unit
 days: count_days | days_between_dates | days_from_to | calendar_service_days | date_difference
+shift: add_days | date_after_days | day_after | calendar_service_add_days | shift_date
 list: list_{plural} | browse_{plural} | all_{plural} | {type}_service_list | scan_{plural}
 """
 """Names of functions by shape: two of records, then one each of values, service and tables."""
@@ -305,6 +306,8 @@ class Surface:
                 return f"number {arguments[self.argument('to_unit')]}"
             case Shape.DAYS:
                 return "number days"
+            case Shape.SHIFT:
+                return str(Kind.DATE)
             case Shape.TOTAL if "field" not in arguments or arguments["statistic"] == "count":
                 return str(Kind.NUMBER)
             case _:

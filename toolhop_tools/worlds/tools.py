@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from toolhop_sandbox.outcome import JSON
@@ -11,8 +11,8 @@ from toolhop_tools.reading import Path
 from toolhop_tools.worlds.domain import EntityType, Kind
 from toolhop_tools.worlds.knobs import Knobs, Near, Style
 from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape, Toolbox, by_name
-from toolhop_tools.worlds.render import render
-from toolhop_tools.worlds.surface import CODE, NAME, REGISTERS, Surface, slug
+from toolhop_tools.worlds.render import LISTED, render
+from toolhop_tools.worlds.surface import CODE, NAME, REGISTERS, Order, Surface, slug
 from toolhop_tools.worlds.units import others
 from toolhop_tools.worlds.world import World, filled
 
@@ -20,8 +20,16 @@ NARROW = frozenset({Style.VALUES, Style.SERVICE})
 """Styles with a tool for each link; the others have one for each type."""
 MOST_MEASURE = 10**12
 """Greatest number that is converted."""
-SAME_EVERYWHERE = {Shape.IDENTIFY, Shape.LIST, Shape.CONVERT, Shape.DAYS}
+MOST_DAYS = 100_000
+"""Most days that a date is moved by."""
+SAME_EVERYWHERE = {Shape.IDENTIFY, Shape.LIST, Shape.CONVERT, Shape.DAYS, Shape.SHIFT}
 """Shapes without twins: names and codes are the same in every register."""
+_WRAPPED = {
+    Style.SERVICE: "Replies with `ok` and `data`; an error has `ok` false, and an `error` with its "
+    "`code` and `message`.",
+    Style.TABLES: "The result has `columns` and `rows`.",
+}
+"""What all documents of a style say of results."""
 DATE: dict[str, JSON] = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
@@ -84,6 +92,7 @@ class _Maker:
         if units := self.units():
             yield self.convert(units)
         yield self.days()
+        yield self.shift()
 
     def units(self) -> list[str]:
         """Units of the domain that convert, and what they convert into."""
@@ -105,12 +114,14 @@ class _Maker:
         **parts: str,
     ) -> MadeTool:
         required = tuple(arguments.required)
+        about = self.surface.register.about if kind else ""
+        sentences = [description, _WRAPPED.get(self.surface.style, ""), about]
         properties = {name: arguments.properties[name] for name in required} | arguments.properties
         return MadeTool(
             shape,
             kind,
             self.surface.function(shape, kind, **parts),
-            f"{description} {self.surface.register.about if kind else ''}".rstrip(),
+            " ".join(filter(None, sentences)),
             properties,
             required,
             tuple(arguments.params),
@@ -126,17 +137,18 @@ class _Maker:
     def key(self, kind: str, argument: str, of: str, arguments: _Arguments) -> None:
         """An argument that takes an entity by its key."""
         form, noun = self.surface.form(kind), self.world.domain.types[kind].noun
-        which = {"first": "One of the two", "second": "The other one"}.get(of, "The")
-        said = f"{which}: the {noun}'s {form}" if of else f"The {noun}'s {form}"
         arguments.add(
             Param(Role.KEY, of, argument, self.surface.key_type(kind), required=True),
-            {"type": "string", "description": f"{said}{self.example(kind)}."},
+            {
+                "type": "string",
+                "description": f"The {f'{of} {noun}'.lstrip()}'s {form}{self.example(kind)}.",
+            },
         )
 
     def example(self, kind: str) -> str:
         """How a type's codes look, where it goes by code."""
         code = self.world.domain.types[kind].code
-        return f", as {code} with digits for #" if kind in self.surface.keyed else ""
+        return f", in the form {code} (each # a digit)" if kind in self.surface.keyed else ""
 
     def record(self, kind: str, of: EntityType) -> MadeTool:
         surface, arguments = self.surface, _Arguments()
@@ -148,10 +160,9 @@ class _Maker:
         names = [column.name for column in columns]
         if bare:
             self.field(columns[1:], arguments)
-        said = "; ".join(self.meaning(column) for column in columns[1:])
+        said = "; ".join(self.meaning(column, columns) for column in columns[1:])
         gives = "One field of" if bare else "The record of"
-        missing = self.missing(of, surface.form(kind))
-        description = f"{gives} {_a(of.noun)}. Fields: {said}. {missing}"
+        description = f"{gives} {_a(of.noun)}. Fields: {said}. {self.missing(surface.form(kind))}"
         reads = {column.of: surface.cell_path(column.name, names) for column in columns}
         return self.made(Shape.RECORD, kind, description, arguments, columns, reads)
 
@@ -164,29 +175,26 @@ class _Maker:
                 {"type": "string", "enum": names, "description": "Which field."},
             )
 
-    def meaning(self, column: Column) -> str:
-        """A field with what it holds."""
+    def meaning(self, column: Column, related: Sequence[Column] = ()) -> str:
+        """A field with what it holds; `related` are relations of the same type."""
         kind, _, unit = column.type.partition(" ")
         if column.of in {NAME, CODE}:
             return f"`{column.name}`"
-        if kind in set(Kind):
-            said = {Kind.DATE: "YYYY-MM-DD", Kind.NUMBER: f"in {unit}" if unit else ""}.get(
-                Kind(kind), ""
-            )
-        else:
-            ends = "codes" if unit else "names"
-            said = f"a list of {ends}" if column.many else ends[:-1]
+        said = {"date": "YYYY-MM-DD", "number": f"in {unit}" if unit else ""}.get(kind, "")
+        if end := self.world.domain.types.get(kind):
+            form = unit or NAME
+            said = f"by {form}" if column.noun == end.noun else _a(f"{end.noun}'s {form}")
+        if end and column.many:
+            # Nobody is related to an entity twice.
+            ones = [one.noun for one in related if one.type == column.type and not one.many]
+            apart = f", the {' and the '.join(ones)} not among them" if ones else ""
+            said = f"a list of {end.noun} {form}s{apart}"
         return f"`{column.name}`, the {column.noun}" + (f" ({said})" if said else "")
 
-    def missing(self, of: EntityType, form: str) -> str:
+    def missing(self, form: str) -> str:
         """What happens where no entity has the key."""
-        match self.surface.style:
-            case Style.SERVICE:
-                return f"An unknown {form} gives ok = false and an error with a code and a message."
-            case Style.TABLES:
-                return f"An unknown {form} gives no rows."
-            case _:
-                return f"An unknown {form} is an error."
+        gives = "gives no rows" if self.surface.style is Style.TABLES else "is an error"
+        return f"An unknown {form} {gives}."
 
     def identify(self, kind: str, of: EntityType) -> MadeTool:
         surface, arguments = self.surface, _Arguments()
@@ -196,8 +204,7 @@ class _Maker:
             {"type": "string", "description": f"The {of.noun}'s {other.name}."},
         )
         description = (
-            f"The {key.name} of {_a(of.noun)} whose {other.name} is known. "
-            f"{self.missing(of, other.name)}"
+            f"The {key.name} of the {of.noun} with a given {other.name}. {self.missing(other.name)}"
         )
         names = [key.name, other.name]
         reads = {key.of: surface.cell_path(key.name, names)}
@@ -234,16 +241,19 @@ class _Maker:
                     choices=order.ways,
                     along=((order.by, column.name),),
                 ),
-                _way(order.ways),
+                _way(order),
             )
             arguments.properties[order.by] = {
                 "type": "string",
                 "enum": names,
-                "description": "Sort by this field, and show it. Else the order has no meaning.",
+                "description": "The field to sort by. Entries with equal values keep the order "
+                "in which they are stored.",
             }
         self.window(arguments, limit=surface.style in {Style.RECORDS, Style.TABLES})
-        by = "" if narrow is None else f" by {narrow.noun}"
-        description = f"Find {of.plural}{by}. {self.listed(kind, bool(sortable))}"
+        by = f" {self.linked(narrow, 'a given', dict(links)[narrow])}" if narrow else ""
+        description = (
+            f"Find {of.plural}{by}. {self.needed(arguments)}{self.listed(kind, bool(sortable))}"
+        )
         reads = self.row_paths(kind)
         named = slug(narrow.name) if narrow else ""
         if narrow and surface.style is Style.SERVICE:
@@ -257,47 +267,47 @@ class _Maker:
     def window(self, arguments: _Arguments, *, limit: bool) -> None:
         """A page or a limit."""
         if self.surface.page:
-            said = f"Which page, of {self.surface.page} rows each."
-            schema: dict[str, JSON] = {
-                "type": "integer",
-                "minimum": 1,
-                "default": 1,
-                "description": said,
-            }
-            arguments.add(Param(Role.PAGE, "", "page"), schema)
+            arguments.add(Param(Role.PAGE, "", "page"), _page(self.surface.page))
         elif limit:
             arguments.properties["limit"] = {
                 "type": "integer",
                 "minimum": 1,
                 "default": 50,
-                "description": "How many rows at most.",
+                "description": "Give at most this many.",
             }
 
-    def listed(self, kind: str, sortable: bool) -> str:
+    def needed(self, arguments: _Arguments) -> str:
+        """Which of the optional links has to be given, where none is required."""
+        links = [param for param in arguments.params if param.role is Role.LINK]
+        if any(param.required for param in links):
+            return ""  # The schema says it.
+        names = [f"`{param.argument}`" for param in links]
+        several = "At least one of " if names[1:] else ""
+        return f"{several}{', '.join(names)} has to be given. "
+
+    def listed(self, kind: str, sortable: bool, *, paged: bool = False) -> str:
         """What a list of entities looks like."""
-        surface = self.surface
-        key, with_field = surface.form(kind), "the field that it is sorted by"
-        pages = " After the last page there are no more." if surface.page else ""
+        surface, form = self.surface, self.surface.form(kind)
+        each = " and ".join(self.shown(kind))
+        if sortable:
+            each += f" (and the field of `{surface.order.by}`, if given)"
+        every = f"all {self.world.domain.types[kind].plural}" if paged else "all matches"
+        counted = f"the number of {every}"
         match surface.style:
             case Style.VALUES:
-                pair = f"; sorted, a list of pairs of {key} and value" if sortable else ""
-                return f"Gives a list of {key}s{pair}. Nothing fits: an empty list.{pages}"
+                pair = f"; if sorted, a list of [{form}, value] pairs" if sortable else ""
+                gives, empty = f"Gives a list of {form}s{pair}.", "The list is empty"
             case Style.TABLES:
-                return (
-                    "Gives `columns`, `rows` and `row_count`, the number of all matches. Columns "
-                    "are "
-                    f"the {' and '.join(self.shown(kind))}"
-                    + (f" and {with_field}" if sortable else "")
-                    + f". Nothing fits: no rows.{pages}"
-                )
+                gives = f"The columns are {each}; `row_count` is {counted}."
+                empty = "There are no rows"
             case _:
                 rows = surface.rows_name(kind)
-                return (
-                    f"Gives `total`, the number of all matches, and `{rows}`: each with its "
-                    f"{' and '.join(self.shown(kind))}"
-                    + (f" and {with_field}" if sortable else "")
-                    + f". Nothing fits: a total of 0.{pages}"
-                )
+                gives = f"Gives `total`, {counted}, and `{rows}`, each with its {each}."
+                empty = f"`{rows}` is empty"
+        when = [] if paged else ["if nothing matches"]
+        if surface.page or paged:
+            when.append("beyond the last page")
+        return f"{gives} {empty} {' and '.join(when)}."
 
     def shown(self, kind: str) -> list[str]:
         """Columns of a list of entities, without the one that it is sorted by."""
@@ -346,8 +356,8 @@ class _Maker:
                 ),
                 {
                     "type": "string",
-                    "description": f"Only {of.plural} {self.linked(column, noun)}: the {noun}'s "
-                    f"{form}{self.example(end)}.",
+                    "description": f"Only {of.plural} {self.linked(column, 'this', end)}: the "
+                    f"{noun}'s {form}{self.example(end)}.",
                 },
             )
         attributes = self.surface.attributes(kind)
@@ -356,13 +366,14 @@ class _Maker:
         else:
             self.bounds(of, attributes, arguments)
 
-    def linked(self, column: Column, noun: str) -> str:
-        """A link in words."""
+    def linked(self, column: Column, which: str, end: str) -> str:
+        """A link to "this" or "a given" entity of a type, in words."""
+        noun = self.world.domain.types[end].noun
         if "." in column.of:
-            return f"among the {column.noun} of this {noun}"
+            return f"among the {column.noun} of {which} {noun}"
         if column.many:
-            return f"with this {noun} among their {column.noun}"
-        return f"whose {column.noun} is this {noun}"
+            return f"with {which} {noun} among their {column.noun}"
+        return f"with {which} {column.noun}"
 
     def bounds(self, of: EntityType, attributes: list[Column], arguments: _Arguments) -> None:
         """Arguments for each attribute."""
@@ -375,7 +386,7 @@ class _Maker:
                     {
                         "type": "string",
                         "enum": values,
-                        "description": f"Only {of.plural} with this {column.noun}.",
+                        "description": f"Only {of.plural} whose {column.noun} is this.",
                     },
                 )
                 continue
@@ -386,11 +397,10 @@ class _Maker:
                     if kind == Kind.DATE
                     else {"type": "number" if kind == Kind.NUMBER else "integer"}
                 )
-                measure = f", in {unit}" if unit else ""
-                said = (
-                    f"Only {of.plural} whose {column.noun} is {word} this{measure}; "
-                    "not if it is equal."
+                measure = {"date": " date (YYYY-MM-DD)", "year": " year"}.get(
+                    kind, f", in {unit}" if unit else " number"
                 )
+                said = f"Only {of.plural} whose {column.noun} is strictly {word} this{measure}."
                 arguments.add(
                     Param(
                         role,
@@ -406,30 +416,33 @@ class _Maker:
         if not attributes:
             return
         names: list[JSON] = [column.name for column in attributes]
-        arguments.properties["filter_by"] = {
-            "type": "string",
-            "enum": names,
-            "description": "The field that above, below or equal_to is about.",
-        }
+        schema: dict[str, JSON] = {"type": "string", "enum": names}
+        arguments.properties["filter_by"] = schema
         bound: dict[str, JSON] = {"type": ["number", "string"]}
+        dated = any(column.type == Kind.DATE for column in attributes)
+        dates = "; dates are YYYY-MM-DD, and later ones are above" if dated else ""
         for column in attributes:
             along = (("filter_by", column.name),)
             if column.type == Kind.CATEGORY:
                 values: tuple[JSON, ...] = of.attributes[column.of].values
                 arguments.add(
                     Param(Role.IS, column.of, "equal_to", choices=values, along=along),
-                    {**bound, "description": "Only where the field is equal to this."},
+                    {**bound, "description": f"Only {of.plural} whose `filter_by` field is this."},
                 )
                 continue
-            for role, word, more in ((Role.ABOVE, "above", "more"), (Role.BELOW, "below", "less")):
+            for role, word in ((Role.ABOVE, "above"), (Role.BELOW, "below")):
                 arguments.add(
                     Param(role, column.of, word, column.type, along=along),
                     {
                         **bound,
-                        "description": f"Only where the field is {more} than this; a date as "
-                        "YYYY-MM-DD.",
+                        "description": f"Only {of.plural} whose `filter_by` field is strictly "
+                        f"{word} this{dates}.",
                     },
                 )
+        bounds = [
+            f"`{word}`" for word in ("above", "below", "equal_to") if word in arguments.properties
+        ]
+        schema["description"] = f"The field that {' or '.join(bounds)} applies to."
 
     def where(self, kind: str, links: list[tuple[Column, str]], arguments: _Arguments) -> None:
         """The argument `where`."""
@@ -445,14 +458,19 @@ class _Maker:
             "required": ["column", "operator", "value"],
             "additionalProperties": False,
         }
-        said = "; ".join(self.meaning(column) for column in columns)
-        linked = ", ".join(link.name for link, _ in links)
+        said = "; ".join(
+            self.backward(kind, column) if "." in column.of else self.meaning(column, columns)
+            for column in columns
+        )
+        linked = ", ".join(f"`{link.name}`" for link, _ in links)
         schema: dict[str, JSON] = {
             "type": "array",
             "items": test,
             "minItems": 1,
-            "description": f"Conditions that all hold. Columns: {said}. Lists are asked with "
-            f"contains. One condition at least names one of {linked} with = or contains.",
+            "description": f"Conditions, all of which have to hold. Columns: {said}. Use contains "
+            "for a list, = for anything else, and > or < (strict) for numbers, years and dates. "
+            f"At least one condition has to use = or contains on {'one of ' * (len(links) > 1)}"
+            f"{linked}.",
         }
         for column in columns:
             end = any(column is link for link, _ in links)
@@ -486,6 +504,15 @@ class _Maker:
                     schema,
                 )
 
+    def backward(self, kind: str, column: Column) -> str:
+        """A column with the other ends of a relation to this type, and what it holds."""
+        of, noun = self.world.domain.types, self.world.domain.types[kind].noun
+        end = of[column.of.partition(".")[0]]
+        ends = f"a list of {end.noun} {column.type.partition(' ')[2] or NAME}s"
+        return (
+            f"`{column.name}`, the {end.plural} with this {noun} among their {column.noun} ({ends})"
+        )
+
     def total(self, kind: str, of: EntityType) -> MadeTool:
         surface, arguments = self.surface, _Arguments()
         links = surface.links(kind)
@@ -496,7 +523,8 @@ class _Maker:
         schema: dict[str, JSON] = {
             "type": "string",
             "enum": statistics,
-            "description": "What is computed; a mean is rounded to one decimal.",
+            "description": "What to compute"
+            + ("; a mean is rounded to one decimal." if numbers else "."),
         }
         arguments.add(Param(Role.FIELD, "", "statistic", choices=("count",), required=True), schema)
         for column in numbers:
@@ -517,12 +545,13 @@ class _Maker:
             arguments.properties["field"] = {
                 "type": "string",
                 "enum": names,
-                "description": f"Of what: {said}. A count needs none.",
+                "description": f"The field of a total or mean: {said}. A count needs none.",
             }
-        description = f"Count {of.plural}, or sum up one of their fields. " + (
-            "Nothing fits: a count and a total of 0, and a mean of null."
+        description = f"Count {of.plural}" + (
+            f", or take the total or mean of one of their fields. {self.needed(arguments)}"
+            "If nothing matches, a count or total is 0 and a mean is null."
             if numbers
-            else "Nothing fits: 0."
+            else f". {self.needed(arguments)}If nothing matches, the count is 0."
         )
         names_ = ["value", "unit"] if numbers else ["value"]
         reads = {"": surface.cell_path("value", names_)}
@@ -530,18 +559,9 @@ class _Maker:
 
     def lister(self, kind: str, of: EntityType) -> MadeTool:
         surface, arguments = self.surface, _Arguments()
-        size = surface.page or 20
-        arguments.add(
-            Param(Role.PAGE, "", "page"),
-            {
-                "type": "integer",
-                "minimum": 1,
-                "default": 1,
-                "description": f"Which page, of {size} rows each.",
-            },
-        )
+        arguments.add(Param(Role.PAGE, "", "page"), _page(surface.page or LISTED))
         columns = surface.keys(kind)
-        description = f"All {of.plural}, page by page. {self.listed(kind, sortable=False)}"
+        description = f"All {of.plural}, page by page. {self.listed(kind, False, paged=True)}"
         return self.made(Shape.LIST, kind, description, arguments, columns, self.row_paths(kind))
 
     # -- two entities, numbers and dates ----------------------------------------------------
@@ -553,7 +573,7 @@ class _Maker:
             "type": "string",
             "enum": ["smaller", "greater"],
             "default": "greater",
-            "description": "Which of the two; of dates and years the earlier is the smaller.",
+            "description": "Which of the two to give; an earlier date or year counts as smaller.",
         }
         for column in columns:
             arguments.add(
@@ -569,8 +589,9 @@ class _Maker:
         form = surface.form(kind)
         said = "; ".join(self.meaning(column) for column in columns)
         description = (
-            f"Which of two {of.plural} has the greater or smaller value of a field. Gives its "
-            f"{form}. Fields: {said}. Equal values are an error."
+            f"Compare two {of.plural} in one field, and give the {form} of the one with the "
+            f"greater or smaller value. Fields: {said}. Equal values are an error, and so is an "
+            f"unknown {form}."
         )
         reads = {form: surface.cell_path(form, [form])}
         return self.made(
@@ -590,8 +611,9 @@ class _Maker:
         columns = self.two(kind, arguments)
         said = "; ".join(self.meaning(column) for column in columns)
         description = (
-            f"By how much two {of.plural} differ in a field, never negative: dates in days, years "
-            f"in years, else in the field's unit. Fields: {said}."
+            f"The difference between two {of.plural} in one field, never negative; dates differ "
+            f"in days, years in years, other fields in their own unit. Fields: {said}. "
+            f"An unknown {surface.form(kind)} is an error."
         )
         reads = {"": surface.cell_path("difference", ["difference", "unit"])}
         return self.made(
@@ -616,12 +638,12 @@ class _Maker:
                     "type": "number",
                     "minimum": -MOST_MEASURE,
                     "maximum": MOST_MEASURE,
-                    "description": "The measure.",
+                    "description": "The number to convert.",
                 },
             )
         for argument, said in (
-            (start, "Its unit."),
-            (into, "The unit wanted, of the same quantity."),
+            (start, "The unit that it is in."),
+            (into, "The unit to convert it to, of the same quantity."),
         ):
             arguments.properties[argument] = {"type": "string", "enum": names, "description": said}
             arguments.required.append(argument)
@@ -629,7 +651,7 @@ class _Maker:
             Param(Role.UNIT, unit, into, choices=(unit,), required=True) for unit in units
         ]
         description = (
-            "Convert a measure to another unit, rounded to one decimal. Units of different "
+            "Convert a measurement to another unit, rounded to one decimal. Units of different "
             "quantities are an error."
         )
         reads = {"": surface.cell_path("value", ["value", "unit"])}
@@ -642,13 +664,36 @@ class _Maker:
                 Param(
                     Role.VALUE, of, surface.argument(f"{of} date"), str(Kind.DATE), required=True
                 ),
-                {**DATE, "description": "A day, as YYYY-MM-DD."},
+                {**DATE, "description": "A date, as YYYY-MM-DD."},
             )
         description = (
-            "Days between two dates, never negative. A date that the calendar has not is an error."
+            "The number of days between two dates, never negative. A date that does not exist is "
+            "an error."
         )
         reads = {"": surface.cell_path("days", ["days"])}
         return self.made(Shape.DAYS, "", description, arguments, [], reads)
+
+    def shift(self) -> MadeTool:
+        surface, arguments = self.surface, _Arguments()
+        arguments.add(
+            Param(Role.VALUE, "first", surface.argument("start date"), "date", required=True),
+            {**DATE, "description": "A date, as YYYY-MM-DD."},
+        )
+        arguments.add(
+            Param(Role.VALUE, "second", "days", "number days", required=True),
+            {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": MOST_DAYS,
+                "description": "How many days later.",
+            },
+        )
+        description = (
+            "The date a number of days after another, as YYYY-MM-DD. A date that does not exist is "
+            "an error."
+        )
+        reads = {"": surface.cell_path("date", ["date"])}
+        return self.made(Shape.SHIFT, "", description, arguments, [], reads)
 
 
 class _Arguments:
@@ -667,15 +712,19 @@ class _Arguments:
             self.required.append(param.argument)
 
 
-def _way(ways: tuple[JSON, JSON]) -> dict[str, JSON]:
-    if isinstance(ways[0], bool):
-        return {"type": "boolean", "default": ways[0], "description": "Greatest or latest first."}
-    return {
-        "type": "string",
-        "enum": list(ways),
-        "default": ways[0],
-        "description": "Which way it is sorted.",
-    }
+def _way(order: Order) -> dict[str, JSON]:
+    up, down = order.ways
+    said = f"It has no effect without `{order.by}`."
+    if isinstance(up, bool):
+        said = f"Whether the greatest or latest comes first. {said}"
+        return {"type": "boolean", "default": up, "description": said}
+    said = f"{up} puts the smallest or earliest first. {said}"
+    return {"type": "string", "enum": [up, down], "default": up, "description": said}
+
+
+def _page(size: int) -> dict[str, JSON]:
+    said = f"Which page, of {size} results each."
+    return {"type": "integer", "minimum": 1, "default": 1, "description": said}
 
 
 def slug_camel(name: str) -> str:

@@ -375,6 +375,9 @@ class _Wording:
         end, answer = self._entity(asked.of), _answer(asked.unit or of.unit, bool(asked.unit))
         if of.kind is Kind.DATE:
             answer = " Answer as YYYY-MM-DD."
+        if asked.later:
+            days = f"{asked.later:,}"
+            return self._say("ask later", days=days, noun=of.noun, end=end, answer=answer)
         is_short = len(end.split()) <= SHORT
         if isinstance(asked.of, Which) and asked.of not in self.plan.back:
             # "was the one opened earlier founded" stumbles

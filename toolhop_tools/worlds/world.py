@@ -236,6 +236,11 @@ def exceeds(value: Value, bound: Value) -> bool:
     return value > bound
 
 
+def days_after(day: Value, days: int) -> str:
+    """The date so many days after another."""
+    return (date.fromisoformat(str(day)) + timedelta(days)).isoformat()
+
+
 def gap(first: Value, second: Value) -> float:
     """By how much two values of one attribute differ: dates in days."""
     if isinstance(first, str) or isinstance(second, str):

@@ -16,7 +16,7 @@ from toolhop_tools.worlds.spec import Spec, knobs_text
 
 WORLDS = 10
 """Blocks of each spec that are made for a card, spread over all of them."""
-MEASURES = ("hops", "joins", "tools", "conversions", "style", "result_chars", "alternatives")
+MEASURES = ("hops", "joins", "tools", "conversions", "style", "result_chars", "fewer_calls_give")
 """The fields of an item's difficulty that a card counts; lengths in hundreds of characters."""
 
 

@@ -1,0 +1,98 @@
+"""Rivals: other answers that could have been asked for, over the same names and tools."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from toolhop_tools.worlds.checks import CANDIDATES, Reason, Refused, meaning
+from toolhop_tools.worlds.draw import Stuck, draw
+from toolhop_tools.worlds.expression import (
+    Expression,
+    Named,
+    Pick,
+    Total,
+    chosen,
+    evaluate,
+    nodes,
+    type_of,
+)
+from toolhop_tools.worlds.items import Making
+from toolhop_tools.worlds.plan import Plan, plan
+from toolhop_tools.worlds.spec import parse
+from toolhop_tools.worlds.world import Value
+
+SPECS = ("hops=3", "hops=4,joins=all,tools=0", "hops=4-5,near=twins,tools=30,units=yes,codes=yes")
+
+
+def drawn_questions(making: Making, count: int) -> list[tuple[Expression, Plan]]:
+    drawn = random.Random("questions")
+    questions: list[tuple[Expression, Plan]] = []
+    while len(questions) < count:
+        try:
+            asked = draw(making.world, making.knobs, drawn)
+        except Stuck:
+            continue
+        way = plan(asked, making.tools)
+        if way and not isinstance(meaning(asked, making.world), Refused):
+            questions.append((asked, way))
+    return questions
+
+
+def given(asked: Expression) -> Counter[Named | Value]:
+    """Names and bounds of a question."""
+    names: Counter[Named | Value] = Counter(n for n in nodes(asked) if isinstance(n, Named))
+    for node in nodes(asked):
+        if isinstance(node, Pick | Total):
+            names.update(condition.value for condition in node.conditions)
+    return names
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_rival_could_have_been_asked_for(spec: str) -> None:
+    (series,) = parse(f"seed=3,{spec}").specs
+    making = Making(series.knobs, f"rivals {spec}", Counter())
+    rivals_by_question = 0
+    for asked, way in drawn_questions(making, 25):
+        offered = [tool.name for tool in making._offered(way, random.Random(1))]
+        found = making.rivals.of(asked, offered, len(way.calls), [], 50, random.Random(2))
+        rivals_by_question += bool(found)
+        assert evaluate(asked, making.world) not in found
+        for value, rival in found.items():
+            assert evaluate(rival, making.world) == value
+            assert type_of(rival, making.world) == type_of(asked, making.world)
+            assert given(rival) == given(asked)
+            made = plan(rival, making.tools)
+            assert made is not None
+            assert len(made.calls) == len(way.calls)
+            assert {call.tool.name for call in made.calls} <= {*offered}
+            assert made.run()[-1].value == value
+            for node in nodes(rival):
+                if isinstance(node, Pick) and len(node.links) == 1 and not node.conditions:
+                    assert len(chosen(node, making.world)) >= CANDIDATES
+            refused = meaning(rival, making.world)
+            assert not isinstance(refused, Refused) or refused.reason is not Reason.CIRCLE
+    assert rivals_by_question > 12
+
+
+def test_what_fewer_calls_give_is_no_rival() -> None:
+    (series,) = parse("seed=3,hops=4,tools=0").specs
+    making = Making(series.knobs, "fewer", Counter())
+    for asked, way in drawn_questions(making, 8):
+        offered = list(making.tools.tools)
+        every = making.rivals.of(asked, offered, len(way.calls), [], 10**5, random.Random(2))
+        fewer = list(every)[::2]
+        left = making.rivals.of(asked, offered, len(way.calls), fewer, 10**5, random.Random(2))
+        assert left.keys() == every.keys() - {*fewer}
+
+
+def test_kept_items_have_rivals_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one more wanted than there are of any question, none is kept."""
+    monkeypatch.setattr("toolhop_tools.worlds.items.RIVALS", 10**6)
+    monkeypatch.setattr("toolhop_tools.worlds.items.DRAWS", 3)
+    refused = Counter[str]()
+    (series,) = parse("seed=3,hops=3-4").specs
+    assert not list(Making(series.knobs, "none", refused).kept())
+    assert refused["types alone give it away"]

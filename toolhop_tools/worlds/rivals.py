@@ -1,0 +1,454 @@
+"""Rivals of a question: other answers that somebody who reads no English cannot tell from its own.
+
+A rival is the value of another expression that could have been asked: as many hops over the same
+names and bounds, to the same type of answer, drawn by the same rules (no relation, attribute or
+entity twice, no superlative over a few), answered by as many calls of the tools on offer, and not
+had for fewer.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from toolhop_tools.worlds.checks import CANDIDATES
+from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.expression import (
+    Condition,
+    Entity,
+    Expression,
+    Follow,
+    Gap,
+    Link,
+    Named,
+    Pick,
+    Rank,
+    Read,
+    Sum,
+    Test,
+    Total,
+    Undefined,
+    Which,
+    evaluate,
+    meets,
+    nodes,
+    type_of,
+)
+from toolhop_tools.worlds.made import Toolbox
+from toolhop_tools.worlds.plan import Plan, plan
+from toolhop_tools.worlds.units import others
+from toolhop_tools.worlds.world import Value, World, exceeds
+
+MOST_WAYS = 200
+"""Ways of one length that are gone on from, drawn at random where there are more."""
+MOST_PAIRS = 400
+"""Pairs of ways that are brought together for one length."""
+COMPARED = (Kind.NUMBER, Kind.YEAR, Kind.DATE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A value of the question that conditions compare with: any attribute of its kind may be
+    meant, above or below.
+    """
+
+    value: Value
+    kind: Kind
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """An expression that reaches an entity."""
+
+    expression: Entity
+    type: str
+    name: str
+    passed: frozenset[str]
+    """Names of all entities on the way."""
+    used: frozenset[tuple[str, str]]
+    """Relations and attributes, by type."""
+    given: frozenset[Named | _Bound]
+    """What of the question it uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """From one entity to another."""
+
+    type: str
+    name: str
+    used: frozenset[tuple[str, str]]
+    made: Callable[[Entity], Entity]
+    sign: tuple[str, str, bool]
+    """What tool it takes: the type, the relation, and whether that is a pick."""
+
+
+@dataclass
+class Rivals:
+    """Finds rivals in one world; steps from an entity are kept for the next question.
+
+    Args:
+        world: what the question is about.
+        tools: all of the world's.
+    """
+
+    world: World
+    tools: Toolbox
+    _steps: dict[tuple[str, str, _Bound | None], list[_Step]] = field(default_factory=dict)
+
+    def of(
+        self,
+        asked: Expression,
+        offered: Iterable[str],
+        calls: int,
+        fewer: Iterable[Value],
+        enough: int,
+        drawn: random.Random,
+    ) -> dict[Value, Expression]:
+        """Rivals by their values; at most `enough`.
+
+        Args:
+            asked: what they are rivals of.
+            offered: names of tools.
+            calls: that its plan makes.
+            fewer: values that fewer calls give: they are no rivals.
+            enough: how many are sought.
+            drawn: chooses where there are too many ways to follow all.
+        """
+        names = frozenset(offered)
+        search = _Search(self, asked, names, drawn)
+        rivals: dict[Value, Expression] = {}
+        no_rivals = {evaluate(asked, self.world), *fewer}
+        for expression, value in search.found():
+            if value in no_rivals or value in rivals:
+                continue
+            way = plan(expression, self.tools)
+            if way and len(way.calls) == calls and _on_offer(way, names):
+                rivals[value] = expression
+                if len(rivals) == enough:
+                    break
+        return rivals
+
+    def steps(self, kind: str, name: str, bound: _Bound | None = None) -> list[_Step]:
+        """Every step from an entity; with a bound those that use it."""
+        key = (kind, name, bound)
+        if key not in self._steps:
+            made = self._picks(kind, name, bound)
+            self._steps[key] = [*made, *([] if bound else self._follows(kind, name))]
+        return self._steps[key]
+
+    def _follows(self, kind: str, name: str) -> Iterator[_Step]:
+        for relation, link in self.world.domain.types[kind].relations.items():
+            if not link.many:
+                end = self.world.related(kind, relation, name)
+                yield _Step(
+                    link.to, end, frozenset({(kind, relation)}),
+                    lambda of, relation=relation: Follow(kind, relation, of),  # type: ignore[misc]
+                    (kind, relation, False),
+                )  # fmt: skip
+
+    def _picks(self, kind: str, name: str, bound: _Bound | None) -> Iterator[_Step]:
+        for of, link, members in self.linked(kind, name):
+            used = {(link.end_type if link.backward else of, link.relation)}
+            sign = (
+                of,
+                f"{link.end_type}.{link.relation}" if link.backward else link.relation,
+                True,
+            )
+            for conditions in [()] if bound is None else self.conditions(of, bound):
+                own = used | {(of, condition.attribute) for condition in conditions}
+                left = [m for m in members if all(meets(of, m, c, self.world) for c in conditions)]
+                if conditions and len(left) == len(members):
+                    continue
+                if conditions and len(left) == 1:
+                    yield self._pick(of, left[0], link, conditions, None, own, sign)
+                if len(left) >= (2 if conditions else CANDIDATES):
+                    yield from self._ranked(of, left, link, conditions, own, sign)
+
+    def conditions(self, of: str, bound: _Bound) -> Iterator[tuple[Condition]]:
+        """Conditions on a type that compare with a bound."""
+        tests = [Test.IS] if bound.kind is Kind.CATEGORY else [Test.ABOVE, Test.BELOW]
+        for name, attribute in self.world.domain.types[of].attributes.items():
+            if (attribute.kind, attribute.unit) == (bound.kind, bound.unit):
+                yield from ((Condition(name, test, bound.value),) for test in tests)
+
+    def _ranked(
+        self,
+        of: str,
+        members: Sequence[str],
+        link: Link,
+        conditions: tuple[Condition, ...],
+        used: set[tuple[str, str]],
+        sign: tuple[str, str, bool],
+    ) -> Iterator[_Step]:
+        for name, attribute in self.world.domain.types[of].attributes.items():
+            if attribute.kind in COMPARED and (of, name) not in used:
+                for most in (True, False):
+                    if best := self._first(of, members, name, most=most):
+                        yield self._pick(of, best, link, conditions, Rank(name, most), used, sign)
+
+    def linked(self, kind: str, name: str) -> Iterator[tuple[str, Link, Sequence[str]]]:
+        """Types whose entities are linked to an entity, the link, and these entities."""
+        for of, relation, link in self.world.domain.links:
+            if link.to == kind and (members := self.world.sources(of, relation, name)):
+                yield of, Link(relation, Named(kind, name), kind), members
+            if link.many and of == kind:
+                members = self.world.relateds(kind, relation, name)
+                yield link.to, Link(relation, Named(kind, name), kind, backward=True), members
+
+    def _pick(
+        self,
+        of: str,
+        name: str,
+        link: Link,
+        conditions: tuple[Condition, ...],
+        rank: Rank | None,
+        used: set[tuple[str, str]],
+        sign: tuple[str, str, bool],
+    ) -> _Step:
+        def made(end: Entity) -> Entity:
+            ended = Link(link.relation, end, link.end_type, link.backward)
+            return Pick(of, (ended,), conditions, rank)
+
+        ranked = {(of, rank.attribute)} if rank else set()
+        return _Step(of, name, frozenset(used | ranked), made, sign)
+
+    def _first(self, of: str, members: Sequence[str], attribute: str, *, most: bool) -> str | None:
+        """The one with the greatest or smallest value; None where two tie."""
+        values = sorted(((self.world.value(of, attribute, m), m) for m in members), reverse=most)
+        return values[0][1] if values[0][0] != values[1][0] else None
+
+
+def _on_offer(way: Plan, offered: frozenset[str]) -> bool:
+    return all(call.tool.name in offered for call in way.calls)
+
+
+@dataclass
+class _Search:
+    """Ways from what one question gives, by their length."""
+
+    rivals: Rivals
+    asked: Expression
+    offered: frozenset[str]
+    drawn: random.Random
+    ways: dict[int, list[_Way]] = field(default_factory=lambda: defaultdict(list))
+    _can: dict[tuple[str, str, bool], bool] = field(default_factory=dict)
+
+    def found(self) -> Iterator[tuple[Expression, Value]]:
+        """Expressions as long as the question's, over all that it gives, with their values."""
+        world = self.rivals.world
+        below = nodes(self.asked)
+        named = {node for node in below if isinstance(node, Named)}
+        bounds = set(self._bounds(below))
+        everything = frozenset[Named | _Bound](named | bounds)
+        hops = len(below) - len([node for node in below if isinstance(node, Named)])
+        wanted = type_of(self.asked, world)
+        self.ways[0] = [
+            _Way(each, each.type, each.name, frozenset({each.name}), frozenset(), frozenset({each}))
+            for each in sorted(named, key=str)
+        ]
+        is_entity = wanted in world.tables
+        for length in range(1, hops + is_entity):
+            self.ways[length] = self._next(length, bounds)
+        if is_entity:
+            yield from (
+                (way.expression, way.name)
+                for way in self._mixed(self.ways[hops])
+                if way.type == wanted and way.given == everything
+            )
+            return
+        yield from self._values(hops, wanted, everything, bounds)
+
+    def _bounds(self, below: Sequence[Expression]) -> Iterator[_Bound]:
+        for node in below:
+            for condition in node.conditions if isinstance(node, Pick | Total) else ():
+                of = self.rivals.world.domain.attribute(node.type, condition.attribute)
+                yield _Bound(condition.value, of.kind, of.unit)
+
+    def _mixed(self, ways: Iterable[_Way]) -> list[_Way]:
+        mixed = list(ways)
+        self.drawn.shuffle(mixed)
+        return mixed
+
+    def _next(self, length: int, bounds: set[_Bound]) -> list[_Way]:
+        """Ways of that length, one for each entity and what it uses of the question."""
+        ways: dict[tuple[str, frozenset[Named | _Bound]], _Way] = {}
+        for way in self._mixed(self.ways[length - 1]):
+            left = [each for each in sorted(bounds, key=str) if each not in way.given]
+            for bound in (None, *left):
+                for step in self.rivals.steps(way.type, way.name, bound):
+                    if step.used & way.used or step.name in way.passed or not self.can(step.sign):
+                        continue
+                    uses = way.given | {bound} if bound else way.given
+                    key = (step.name, uses)
+                    if key not in ways:
+                        ways[key] = _Way(
+                            step.made(way.expression), step.type, step.name,
+                            way.passed | {step.name}, way.used | step.used, uses,
+                        )  # fmt: skip
+        for way in self._joined(length):
+            ways.setdefault((way.name, way.given), way)
+        return self._mixed(ways.values())[:MOST_WAYS]
+
+    def _pairs(self, length: int) -> Iterator[tuple[_Way, _Way]]:
+        """Ways with nothing in common that are so long together, with a step that joins them."""
+        pairs = [
+            pair
+            for first in range((length - 1) // 2 + 1)
+            for pair in product(self.ways[first], self.ways[length - 1 - first])
+        ]
+        if len(pairs) > MOST_PAIRS:
+            pairs = self.drawn.sample(pairs, MOST_PAIRS)
+        for one, other in pairs:
+            if not (one.given & other.given or one.used & other.used or one.passed & other.passed):
+                yield one, other
+
+    def _joined(self, length: int) -> Iterator[_Way]:
+        """Entities that two ways lead to: of two the greater one, or one linked to both."""
+        for one, other in self._pairs(length):
+            passed, given = one.passed | other.passed, one.given | other.given
+            for step_used, name, kind, expression in self._both(one, other):
+                if not step_used & (one.used | other.used):
+                    used = one.used | other.used | step_used
+                    yield _Way(expression, kind, name, passed | {name}, used, given)
+
+    def _both(
+        self, one: _Way, other: _Way
+    ) -> Iterator[tuple[frozenset[tuple[str, str]], str, str, Entity]]:
+        world = self.rivals.world
+        if one.type == other.type:
+            for attribute, compared in world.domain.types[one.type].attributes.items():
+                values = [world.value(one.type, attribute, way.name) for way in (one, other)]
+                if compared.kind in COMPARED and values[0] != values[1]:
+                    for most in (True, False):
+                        is_first = exceeds(values[0], values[1]) is most
+                        expression = Which(
+                            one.type, attribute, most, one.expression, other.expression
+                        )
+                        best = one.name if is_first else other.name
+                        yield frozenset({(one.type, attribute)}), best, one.type, expression
+        linked = list(self.rivals.linked(other.type, other.name))
+        for of, link, members in self.rivals.linked(one.type, one.name):
+            for other_of, other_link, other_members in linked:
+                both = [member for member in members if member in set(other_members)]
+                if other_of == of and len(both) == 1 and min(len(members), len(other_members)) > 1:
+                    links = (
+                        Link(link.relation, one.expression, link.end_type, link.backward),
+                        Link(
+                            other_link.relation, other.expression, other_link.end_type,
+                            other_link.backward,
+                        ),
+                    )  # fmt: skip
+                    used = {
+                        (each.end_type if each.backward else of, each.relation) for each in links
+                    }
+                    if len(used) == len(links):
+                        yield frozenset(used), both[0], of, Pick(of, links)
+
+    def _values(
+        self,
+        hops: int,
+        wanted: str,
+        everything: frozenset[Named | _Bound],
+        bounds: set[_Bound],
+    ) -> Iterator[tuple[Expression, Value]]:
+        """Values of entities, of two, or of many."""
+        world = self.rivals.world
+        makers = [self._read(hops, everything), self._gaps(hops, everything)]
+        if isinstance(self.asked, Total) or wanted.startswith("number"):
+            makers.append(self._totals(hops, everything, bounds))
+        for maker in makers:
+            for expression, named in maker:
+                if type_of(expression, world) == wanted and self._same_form(expression):
+                    try:
+                        yield expression, evaluate(named, world)
+                    except Undefined:
+                        continue
+
+    def _same_form(self, other: Expression) -> bool:
+        """Whether the question would say of the answer what this one's says: a mean is rounded."""
+        rounded = [isinstance(each, Total) and each.how is Sum.MEAN for each in (self.asked, other)]
+        units = [isinstance(each, Read) and bool(each.unit) for each in (self.asked, other)]
+        return rounded[0] == rounded[1] and units[0] == units[1]
+
+    def _read(
+        self, hops: int, everything: frozenset[Named | _Bound]
+    ) -> Iterator[tuple[Expression, Expression]]:
+        asked = self.asked
+        unit, later = (asked.unit, asked.later) if isinstance(asked, Read) else ("", 0)
+        for way in self._mixed(self.ways[hops - 1]):
+            for attribute, of in self.rivals.world.domain.types[way.type].attributes.items():
+                fits = way.given == everything and (way.type, attribute) not in way.used
+                converts = not unit or unit in others(of.unit)
+                if fits and converts and (not later or of.kind is Kind.DATE):
+                    ends = (way.expression, Named(way.type, way.name))
+                    first, second = (Read(way.type, attribute, e, unit, later) for e in ends)
+                    yield first, second
+
+    def _gaps(
+        self, hops: int, everything: frozenset[Named | _Bound]
+    ) -> Iterator[tuple[Expression, Expression]]:
+        for one, other in self._pairs(hops):
+            if one.type != other.type or one.given | other.given != everything:
+                continue
+            for attribute, of in self.rivals.world.domain.types[one.type].attributes.items():
+                if of.kind in COMPARED and (one.type, attribute) not in one.used | other.used:
+                    ends = [Named(way.type, way.name) for way in (one, other)]
+                    yield (
+                        Gap(one.type, attribute, one.expression, other.expression),
+                        Gap(one.type, attribute, *ends),
+                    )
+
+    def _totals(
+        self, hops: int, everything: frozenset[Named | _Bound], bounds: set[_Bound]
+    ) -> Iterator[tuple[Expression, Expression]]:
+        how = [self.asked.how] if isinstance(self.asked, Total) else [Sum.TOTAL]
+        for way in self._mixed(self.ways[hops - 1]):
+            rest = everything - way.given
+            if len(rest) > 1 or not rest <= bounds:
+                continue
+            for of, link, members in self.rivals.linked(way.type, way.name):
+                relation = (link.end_type if link.backward else of, link.relation)
+                if len(members) < CANDIDATES or relation in way.used:
+                    continue
+                attributes = self.rivals.world.domain.types[of].attributes.items()
+                numbers = [name for name, each in attributes if each.kind is Kind.NUMBER]
+                ends = [
+                    (Link(link.relation, end, link.end_type, link.backward),)
+                    for end in (way.expression, Named(way.type, way.name))
+                ]
+                own = [b for b in rest if isinstance(b, _Bound)]
+                left = [(), *(c for b in own for c in self.rivals.conditions(of, b))]
+                for each, conditions in product(how, left[1:] if rest else left):
+                    used = way.used | {(of, condition.attribute) for condition in conditions}
+                    for attribute in [""] if each is Sum.COUNT else numbers:
+                        if (of, attribute) in used:
+                            continue
+                        yield (
+                            Total(of, each, attribute, ends[0], conditions),
+                            Total(of, each, attribute, ends[1], conditions),
+                        )
+
+    def can(self, sign: tuple[str, str, bool]) -> bool:
+        """Whether a tool on offer takes a step of this kind."""
+        if sign not in self._can:
+            kind, relation, is_pick = sign
+            if is_pick:
+                end_type, dot, own = relation.rpartition(".")
+                to = end_type if dot else self.rivals.world.domain.relation(kind, own).to
+                link = Link(own, Named(to, self._any(to)), to, backward=bool(dot))
+                step: Entity = Pick(kind, (link,))
+            else:
+                step = Follow(kind, relation, Named(kind, self._any(kind)))
+            way = plan(step, self.rivals.tools)
+            # Codes may have to be found first or after; the whole plan is looked at in the end.
+            main = [call for call in way.calls if call.node is step] if way else []
+            self._can[sign] = bool(main) and main[0].tool.name in self.offered
+        return self._can[sign]
+
+    def _any(self, kind: str) -> str:
+        return next(iter(self.rivals.world.tables[kind]))
