@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: setup run test test-pure test-install test-install-lines test-adapters check bench docs clean
+.PHONY: setup run test test-pure test-install test-install-lines test-adapters check bench attacks docs clean
 
 # Everything for work on the project; `make run` needs less.
 setup: $(BIN)/.installed-dev
@@ -60,9 +60,15 @@ bench: setup
 	$(BIN)/python -m benchmarks.calls --write $(ARGS)
 	$(BIN)/python -m benchmarks.policy_on_toolhop || test $$? = 3
 
-docs: setup
-	$(BIN)/python docs/make_help.py
+# Every attack in every setting, and every step left out, into tests/attacks/results.md.
+attacks: setup
 	$(BIN)/python -m tests.attacks.make_report
+
+# The manual as a site in build/manual; a link or an anchor that leads nowhere is an error.
+docs: setup
+	$(BIN)/python docs/generated.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo 'Open build/manual/index.html; for the search: python3 -m http.server -d build/manual'
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

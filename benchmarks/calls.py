@@ -5,7 +5,7 @@
 The same real calls go through every design in one run, interleaved, so that a machine that drifts
 drifts for all. The calls are the example calls of 60 ToolHop items where that data stands beside
 the project, else the built-in items' gold calls. `--write` puts the tables into
-docs/performance.md.
+benchmarks/tables.md.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import anyio.to_thread
 from func_timeout import func_timeout
 
 from benchmarks.machine import described
+from benchmarks.pages import put
 from toolhop_sandbox.base import Limits, Policy, Program, Session
 from toolhop_sandbox.docker import image
 from toolhop_sandbox.docker.engine import DockerEngine
@@ -373,14 +374,12 @@ def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/tables.md")
     options = parser.parse_args()
     text = report(options.quick)
     print(text)
     if options.write:
-        page = ROOT / "docs" / "performance.md"
-        before = page.read_text(encoding="utf-8").split("<!-- figures -->")[0]
-        page.write_text(f"{before}<!-- figures -->\n\n{text}\n", encoding="utf-8")
+        put("calls", text)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,12 @@ and the interval that says 90 % is compared with what the rest takes. Shapes: lo
 of 0.5, 0.8 and 1.2; few whole numbers of turns; tokens that grow with the square of the turns, as
 each turn sends the conversation again; three epochs of items that differ more than their epochs do;
 and one that no small pilot can see: every tenth item costs five times as much. `--write` puts the
-table into docs/runs.md.
+table into benchmarks/tables.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -26,7 +25,6 @@ from toolhop_env.attempt import Attempt
 from toolhop_env.score import Conduct, Score
 from toolhop_env.trace import Ending
 
-PAGE = Path(__file__).parents[1] / "docs" / "runs.md"
 COUNT = 1000
 PILOTS = (5, 10, 20)
 SIZES = (40, 200, 1000)
@@ -116,4 +114,4 @@ def table(count: int = COUNT) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print_or_put(table(), PAGE, "estimates", __doc__)
+    print_or_put(table(), "estimates", __doc__)

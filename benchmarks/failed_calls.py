@@ -7,14 +7,13 @@ makes many more good calls after its failures than the second, so that the secon
 share of its calls with not one error more. Counted is how often a test rejects at 0.05: what
 `toolhop compare` reports of failed calls an episode and of one code, and for comparison a test of
 the share of calls, which it does not make. In the last rows the second side fails more: there the
-share of rejections is power. `--write` puts the table into docs/comparing.md.
+share of rejections is power. `--write` puts the table into benchmarks/tables.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from toolhop_env.score import Conduct, Score
 from toolhop_env.trace import Ending
 from toolhop_env.verdicts import ErrorCode
 
-PAGE = Path(__file__).parents[1] / "docs" / "comparing.md"
 COUNT = 4000
 CODE = ErrorCode.MISSING_ARGUMENT
 OTHER = ErrorCode.WRONG_TYPE
@@ -112,4 +110,4 @@ def table() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print_or_put(table(), PAGE, "failed calls", __doc__)
+    print_or_put(table(), "failed calls", __doc__)

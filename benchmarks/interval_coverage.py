@@ -4,7 +4,7 @@
 
 First the four intervals for one pair an item that were candidates, by enumerating every outcome
 that n pairs can have: exact, nothing is drawn. Then what `toolhop compare` reports, over 1,000 made
-studies an effect. `--write` puts the tables into docs/comparing.md.
+studies an effect. `--write` puts the tables into benchmarks/tables.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from benchmarks.pages import put
 from benchmarks.studies import Effect, Study
 from toolhop_env.statistics import bootstrap, paired, permutation
 
-PAGE = Path(__file__).parents[1] / "docs" / "comparing.md"
 Z = 1.959963984540054
 SHARES = 200
 RANGES = ((0.03, 0.15), (0.15, 0.5))
@@ -150,7 +148,7 @@ def main() -> None:
     print(*tables.values(), sep="\n\n")
     if wanted.write:
         for name, table in tables.items():
-            put(PAGE, name, table)
+            put(name, table)
 
 
 if __name__ == "__main__":

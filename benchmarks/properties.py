@@ -1,7 +1,7 @@
 """How fast properties are checked: examples a second, batches against calls, two workers.
 
     python -m benchmarks.properties            # prints the table; some minutes
-    python -m benchmarks.properties --write    # also into docs/properties.md
+    python -m benchmarks.properties --write    # also into benchmarks/tables.md
 
 Uses the built-in tools. Ratios of one run say more than absolute figures, which follow the load.
 """
@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
+from benchmarks.pages import put
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits
 from toolhop_tools.load import load
@@ -29,7 +28,6 @@ from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import BASE, Subject, ToolReport, subjects
 
 LIMITS = Limits(wall_s=2.0)
-PAGE = Path(__file__).parents[1] / "docs" / "properties.md"
 EXAMPLES = 50
 FEW, MANY = 6, 60
 """Tools for the comparison of calls, and for whole checks; pytest has all."""
@@ -127,15 +125,13 @@ def main() -> None:
     """Print the table, and put it into the page where asked."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument(
-        "--write", action="store_true", help="put the table into docs/properties.md"
+        "--write", action="store_true", help="put the table into benchmarks/tables.md"
     )
     arguments = parser.parse_args()
     made = table()
     print(made)
     if arguments.write:
-        text = PAGE.read_text(encoding="utf-8")
-        marks = r"(<!-- figures -->\n).*?(\n<!-- end -->)"
-        PAGE.write_text(re.sub(marks, rf"\1{made}\2", text, flags=re.DOTALL), encoding="utf-8")
+        put("properties", made)
 
 
 if __name__ == "__main__":

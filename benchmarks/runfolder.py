@@ -7,7 +7,7 @@ own, by the calls that write a run's traces and results; finished ones are packe
 a run. Each reader is a process of its own, whose seconds and peak memory are taken. One run is
 made without packing, as the baseline. Lines `a + b n` through the sizes that are packed say what
 1,000,000 episodes take, with the largest deviation of a measured value from its line. `--write`
-puts the tables into docs/performance.md. Seconds are of processors,
+puts the tables into benchmarks/tables.md. Seconds are of processors,
 start of the command included, unless said otherwise; files are in the page cache when read.
 """
 
@@ -26,6 +26,7 @@ import numpy as np
 
 from benchmarks import runs
 from benchmarks.machine import described
+from benchmarks.pages import put
 from toolhop_agents.runs.unit import Units
 from toolhop_env.runs.packing import PACKING, Packer, Packing
 from toolhop_env.runs.progress import Tally
@@ -37,8 +38,6 @@ ROOT = Path(__file__).parents[1]
 SIZES = (1_000, 10_000, 30_000, 100_000)
 AGAINST = 10_000
 RECKONED = 1_000_000
-PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- run folder -->", "<!-- end of run folder -->"
 NEVER = Packing(begin=sys.maxsize)
 
 
@@ -234,7 +233,7 @@ def main() -> None:
     parser.add_argument("--against", type=int, default=AGAINST, metavar="N",
                         help="episodes of the run that is not packed")  # fmt: skip
     parser.add_argument("--folder", type=Path, help="where runs are made and removed again")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/tables.md")
     parser.add_argument("--step", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.step:
@@ -251,9 +250,7 @@ def main() -> None:
         found = text([one_size(Path(scratch), one) for one in options.episodes], plain)
     print(found)
     if options.write:
-        before, _, after = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        _, _, after = after.partition(END)
-        PAGE.write_text(f"{before}{BEGIN}\n\n{found}\n\n{END}{after}", encoding="utf-8")
+        put("run folder", found)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 The agent makes the gold calls and costs nothing, and the sandbox answers from a script: what is
 left is the runner, the traces and the index. Each step is a process of its own, so that its peak
-memory is its own. `--write` puts the tables into docs/runs.md.
+memory is its own. `--write` puts the tables into benchmarks/tables.md.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 import anyio
 
 from benchmarks.machine import described
+from benchmarks.pages import put
 from tests.canned import CannedSandbox
 from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_agents.runs.executors.local import Executor, Here
@@ -47,8 +48,6 @@ ROOT = Path(__file__).parents[1]
 TOOLHOP = [sys.executable, "-c", "from toolhop_agents.cli import main; main()"]
 SIZES = (1_000, 10_000)
 AT_A_TIME = 10
-PAGE = ROOT / "docs" / "runs.md"
-MARK = "<!-- figures -->"
 
 
 def answers(data: DataSet) -> Mapping[tuple[str, str], str]:
@@ -212,7 +211,7 @@ def text(rows: Mapping[int, Mapping[str, float]], size: Sizes) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the episodes")
-    parser.add_argument("--write", action="store_true", help="write docs/runs.md")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/tables.md")
     parser.add_argument("--folder", type=Path, help="where to play; the system's temporary folder")
     parser.add_argument("--step", nargs=3, metavar=("STEP", "FOLDER", "EPISODES"))
     options = parser.parse_args()
@@ -230,8 +229,7 @@ def main() -> None:
         found = text(rows, sizes(folder))
     print(found)
     if options.write:
-        before = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
-        PAGE.write_text(f"{before}{MARK}\n\n{found}\n", encoding="utf-8")
+        put("episodes in a run", found)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,21 +20,42 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
-def test_help_page_is_what_the_parser_says() -> None:
-    # In a process of its own: commands remember the options they were first shown with.
-    program = "import runpy; print(runpy.run_path('docs/make_help.py')['text'](), end='')"
+@cache
+def commands() -> str:
+    """The page of the commands, made by a process of its own.
+
+    Commands remember the options that they were first shown with.
+    """
+    program = "import runpy; print(runpy.run_path('docs/generated.py')['commands'](), end='')"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
     )
-    page = (ROOT / "docs" / "help.md").read_text(encoding="utf-8")
-    assert page == done.stdout, "run `make docs`"
+    return done.stdout
 
 
 def test_help_names_the_agents_of_every_benchmark() -> None:
-    page = (ROOT / "docs" / "help.md").read_text(encoding="utf-8")
-    told = page.partition("## toolhop run")[2].partition("--model")[0].replace("-\n", "-")
-    words = set(re.findall(r"[\w-]+", re.sub(r"-\s+", "-", told)))
-    assert {agent for one in BUILT_IN.values() for agent in one.agents} <= words
+    shown = commands().partition("## toolhop run")[2].partition("--model")[0].replace("-\n", "-")
+    words = set(re.findall(r"[\w-]+", re.sub(r"-\s+", "-", shown)))
+    assert {agent for binding in BUILT_IN.values() for agent in binding.agents} <= words
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(
+    not find_spec("mkdocs") and not os.environ.get("CI"), reason="needs the extra `docs`"
+)
+def test_the_manual_is_built_without_a_broken_link(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "docs/generated.py"], cwd=ROOT, check=True)
+    mkdocs = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(mkdocs, cwd=ROOT, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    pages = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html")}
+    made = ("commands", "api", "columns", "attacks", "tables", "toolhop-audit")
+    assert {f"reference/{name}.html" for name in made} <= pages
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    loaded = re.findall(r"<(?:script|img|iframe)[^>]*src=.?(https?:[^>\s]+)", text)
+    loaded += re.findall(r"<link[^>]*rel=.?stylesheet[^>]*href=.?(https?:[^>\s]+)", text)
+    assert loaded == []
+    assert "Resume" in (tmp_path / "search" / "search_index.json").read_text(encoding="utf-8")
 
 
 def test_help_has_every_flag_of_a_run_under_one_heading() -> None:
@@ -102,9 +125,9 @@ def test_modules_and_files_that_pages_name_are_there(page: Path) -> None:
 @pytest.mark.parametrize("page", OF_TODAY, ids=lambda page: page.name)
 def test_flags_that_pages_name_are_flags(page: Path) -> None:
     sources = [path for name in ("benchmarks", "studies") for path in (ROOT / name).glob("*.py")]
-    sources += [ROOT / "docs" / "help.md", ROOT / "tests" / "conftest.py"]
+    sources += [ROOT / "tests" / "conftest.py"]
     sources += [ROOT / "agents" / "toolhop_agents" / "pytest_plugin.py"]
-    said = "\n".join(path.read_text("utf-8") for path in sources)
+    said = "\n".join([commands(), *(path.read_text("utf-8") for path in sources)])
     known = OF_OTHERS | set(re.findall(r"--[a-z][\w-]*", said))
     code = [
         one for one in CODE.findall(page.read_text("utf-8")) if "toolhop" in one or one[1] == "-"
@@ -114,7 +137,7 @@ def test_flags_that_pages_name_are_flags(page: Path) -> None:
 
 @pytest.mark.parametrize("page", OF_TODAY, ids=lambda page: page.name)
 def test_commands_that_pages_show_have_the_flags_that_they_are_given(page: Path) -> None:
-    _, *sections = (ROOT / "docs" / "help.md").read_text(encoding="utf-8").split("\n## toolhop ")
+    _, *sections = commands().split("\n## toolhop ")
     having = {
         name: set(re.findall(r"--[a-z][\w-]*", text))
         for name, _, text in (section.partition("\n") for section in sections)

@@ -177,7 +177,7 @@ def test_audit_page_names_tools_and_copies_no_text(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(rows_text(one, BAD))
     report = toolhop(tmp_path, "check", "--data", "t.json", *PROCESS, "--json", check=(1,)).stdout
     (tmp_path / "report.json").write_text(report)
-    script = [sys.executable, "docs/make_audit.py", str(tmp_path / "report.json")]
+    script = [sys.executable, "studies/toolhop_audit.py", str(tmp_path / "report.json")]
     page = subprocess.run(script, capture_output=True, text=True, cwd=ROOT, check=True).stdout
     assert "| message of its own | 1 |" in page
     assert "**message of its own: raises ValueError** (tools: 1)" in page

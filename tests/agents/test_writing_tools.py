@@ -98,3 +98,10 @@ def test_a_mistake_is_found_as_the_page_says(
 def test_the_commands_for_a_new_folder_can_be_pasted(tmp_path: Path) -> None:
     _, *commands = toolhop("data", "new", "my items", cwd=tmp_path).stdout.splitlines()
     assert [split(one)[-1] for one in commands] == ["my items", "my items"]
+
+
+@pytest.mark.usefixtures("inline")
+def test_the_item_of_a_new_folder_is_proven(tmp_path: Path) -> None:
+    toolhop("data", "new", "mine", cwd=tmp_path)
+    done = toolhop("certify", "--data", "mine", "--out", "proven.jsonl", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout

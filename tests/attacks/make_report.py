@@ -1,4 +1,4 @@
-"""Write the tables of docs/security.md: every attack in every setting, and every step left out.
+"""Write the tables of results.md: every attack in every setting, and every step left out.
 
     python -m tests.attacks.make_report
 
@@ -21,7 +21,7 @@ from tests.attacks.expected import LIMITS_S
 from tests.attacks.suite import Attack, Verdict
 from toolhop_sandbox.base import Policy
 
-TARGET = Path(__file__).parents[2] / "docs" / "security.md"
+TARGET = Path(__file__).with_name("results.md")
 MARKER = "<!-- What follows is written by tests/attacks/make_report.py. -->\n"
 Results = Mapping[tuple[str, Policy], Mapping[str, Verdict]]
 WORDS = {"value": "its own result", "escaped": "leaves the policy", "seen": "**names seen**"}

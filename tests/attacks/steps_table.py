@@ -1,4 +1,4 @@
-"""The table of docs/security.md that says of each step what notices its absence."""
+"""The table of results.md that says of each step what notices its absence."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_of_toolhops_own_rows_few_are_refused_before_a_model_is_asked() -> None:
 
 
 def test_what_real_readers_said_is_what_the_page_tells() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "construct.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "measured.md").read_text(encoding="utf-8")
     disputed, agreed = faults.by_real_readers(faults.kept())
     assert "17 of 18" in disputed
     assert "1 of 13" in agreed

@@ -91,7 +91,7 @@ def certify(
     Certificates are appended to the file as they
     are made, readings to FILE.readings.jsonl; those that still hold are kept, so that a run which
     was stopped resumes. Of items of `worlds:` the chain holds by construction, and the search has
-    no say. docs/certificates.md and docs/readers.md explain them.
+    no say. docs/certificates.md explains them.
 
     Exit code 0: all are proven. 1: some are not, rows cannot be used, or a reader failed. 2: bad
     input.

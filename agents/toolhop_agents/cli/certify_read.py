@@ -54,7 +54,7 @@ def _parsed(parse: Callable[[str], object]) -> Callable[..., object]:
 _OPTIONS = (
     click.option("--readers", metavar="MODEL[,MODEL...]",
                  help="Have items read blind: these models plan calls from the question and the "
-                 "tools' documents alone, and the plans are run. docs/readers.md"),
+                 "tools' documents alone, and the plans are run. docs/certificates.md"),
     click.option("--votes", type=Whole(1, 99), default=None,
                  help=f"Plans of each item, dealt out over the readers.  [default: {VOTES}, or one "
                  "of each reader]"),

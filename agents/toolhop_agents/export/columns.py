@@ -1,6 +1,6 @@
 """The columns of the exported tables: name, type, meaning, unit, and where the value comes from.
 
-One list for the files, their metadata, the data set's card and docs/export.md. A benchmark's
+One list for the files, their metadata, the data set's card and the manual. A benchmark's
 measures are columns as they stand in it; runs of several benchmarks have those of all.
 """
 

@@ -1,8 +1,8 @@
-"""Writes docs/toolhop-audit.md, the page on what fails in ToolHop, from a report as JSON.
+"""Writes studies/toolhop-audit.md, the page on what fails in ToolHop, from a report as JSON.
 
     toolhop certify --data DATA --out C.jsonl
     toolhop check --data DATA --certificates C.jsonl --json > REPORT
-    python docs/make_audit.py REPORT > docs/toolhop-audit.md
+    python -m studies.toolhop_audit REPORT > studies/toolhop-audit.md
 
 The page names items, tools, parameters and values that were drawn; it copies neither source text
 nor messages, nor texts longer than a letter, which may come from the data.
@@ -43,8 +43,8 @@ def page(report: dict[str, Any]) -> Iterator[str]:
     failing = sum(any("found" in one for one in tool["verdicts"].values()) for tool in tools)
     examples = sum(count.get("executed", 0) for count in counts.values())
     yield f"# What fails in {name}\n"
-    yield f"Written by docs/make_audit.py from `toolhop check --data {name} {flags} --json`."
-    yield "[properties.md](properties.md) explains each property and how it is judged.\n"
+    yield f"Written by studies/toolhop_audit.py from `toolhop check --data {name} {flags} --json`."
+    yield "[properties.md](../docs/properties.md) explains each property and how it is judged.\n"
     yield (
         f"{len(tools)} tools, {examples:,} executed examples: {failing} tools fail at least one "
         f"property, {len(tools) - failing} hold all that apply to them.\n"
