@@ -73,9 +73,9 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
         ),
         (
             Read("harbour", "quays", Pick("harbour", (CALLS,), rank=Rank("opened", most=True))),
-            ("Of the harbours visited by {0}, take the one opened last. What is the "
+            ("Of the harbours visited by {0}, take the last to be opened. What is the "
              "quay length of that harbour? Answer in metres.",
-             "Of the harbours visited by {0}, find the one opened last. Give the "
+             "Of the harbours visited by {0}, find the last to be opened. Give the "
              "quay length of that harbour. Answer in metres.") * 2,
         ),
         (

@@ -20,6 +20,7 @@ follow short: the {noun} {clause} | {end}'s {relation} | the {noun} {clause}
 pick adjective: the {rank} {noun} {phrase} | the {rank} {noun} {phrase}
   | the {rank} of the {set} | the {rank} {noun} {phrase}
 pick degree: the one {rank} of the {set}
+pick verb: the {rank} of the {set} to be {verb}
 pick only: the only {noun} {phrase}
 which adjective: the {more} of the two | the {more} of the two {plural}
 which: the one {does}
@@ -42,6 +43,10 @@ ask later: which date is {days} days after the {noun} of {end}?{answer}
   | what date is {days} days after the {noun} of {end}?{answer}
   | give the date {days} days after the {noun} of {end}.{answer}
   | name the date {days} days after the {noun} of {end}.{answer}
+ask later verb: which date is {days} days after {end} was {verb}?{answer}
+  | what date is {days} days after {end} was {verb}?{answer}
+  | give the date {days} days after {end} was {verb}.{answer}
+  | name the date {days} days after {end} was {verb}.{answer}
 ask when: {when} was {end} {verb}?{answer}
 ask counted: how many {counted} does {end} have?
 ask gap: what is the difference in {noun} between {first} and {second}?{answer}

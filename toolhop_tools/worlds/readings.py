@@ -32,7 +32,8 @@ _GRAMMAR = """
 entity: {whole} | {whole} and {several} | {whole} {clauses}
 whole: {ref} | {label} | {short} | {short}'s {role} | the {role} of {entity} | the {noun} {clause}
   | the only {members} | the {rank} {members} | the {rank} of the {set} | {one}
-  | the one {beside} of the {set}
+  | the one {beside} of the {set} | the first of the {set} to be {earliest}
+  | the last of the {set} to be {latest}
 one: the one {than} | the {more} of the two | the {more} of the two {plural}
 short: {name} | the {name} | the {noun} {name} | {noun} {name} | the {noun} with the code {name}
   | the {noun} whose code is {name} | the {noun} that has the code {name}
@@ -54,10 +55,12 @@ sentence: {take} {entity} | {take} {entity} ({handle}) | {chosen} | {chosen} ({h
   | {who} {compared}, {entity} or {entity} | which {noun} {compared}: {entity} or {entity}
   | which of {two} {compared} | {ask} the {attribute} of {entity} | {when} was {entity} {verb}
   | {dated} {number} days after the {attribute} of {entity}
+  | {dated} {number} days after {entity} was {verb}
   | how many {counted} does {entity} have | {ask} the difference in {attribute} between {both}
   | how many {days} apart were {both} {verb}
   | {ask} the {sum} {attribute} of the {set} | {count} {set}
-chosen: of the {set}, {take} the one {beside} | of the {set}, {take} the only one {several}
+chosen: of the {set}, {take} the one {beside} | of the {set}, {take} the {toprank}
+  | of the {set}, {take} the only one {several}
   | of the {set}, {take} the {rank} | of {entity} and {entity}, {take} the one {than}
   | of {entity} and {entity}, {take} the {more} one
 both: {entity} and {entity} | {two}
@@ -246,6 +249,8 @@ def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
             yield "than", f"{short} {later}", order
             yield "ranked", f"was {short} {verb}", order
             yield "beside", f"{short} {verb}", order
+            yield "latest" if most else "earliest", short, order
+            yield "toprank", f"{verb} to be {short}", order
             yield "timed", after, Part("time", "", order)
             yield from (("bounded", f"{was} {of.verb} {after}", order) for was in ("was", "were"))
         else:

@@ -161,7 +161,9 @@ class _Wording:
         of = self._several(step)
         those = f"the {of['set']}"
         if ranked := self._ranked(step):
-            return {"those": those, "chosen": f"the one {_beside(ranked)}"}
+            does, last = ranked.removeprefix("was ").rsplit(" ", 1)
+            chosen = f"the {last} to be {does}" if does != ranked.rsplit(" ", 1)[0] else ""
+            return {"those": those, "chosen": chosen or f"the one {_beside(ranked)}"}
         if not (of["near"] and of["after"]):
             return {}
         if step.rank:
@@ -247,6 +249,9 @@ class _Wording:
             if slots["phrase"].startswith("where "):
                 return f"the {rank} of the {slots['set']}"
             return self._say("pick adjective", rank=rank, **slots)
+        if of.verb:
+            rank = "last" if most else "first"
+            return self._say("pick verb", rank=rank, verb=_verb(of), **slots)
         return self._say("pick degree", rank=_beside(self._ranked(node)), **slots)
 
     def _is_phrase(self, node: Entity) -> bool:
@@ -281,17 +286,18 @@ class _Wording:
         for said in near[1:]:
             phrase += f" {said}" if phrase.split()[0] in BEFORE else f" and {said}"
         does = [said.removeprefix(f"{who} ") for said in links if said.startswith(clauses[:2])]
+        after: list[str] = []
         bounds = (condition for condition in node.conditions if condition.test is not Test.IS)
         for condition in bounds:
             verb = self.world.domain.attribute(node.type, condition.attribute).verb
             bound = self._condition(node.type, condition, is_one=is_one)
             if not verb:
-                phrase = f"{phrase} {bound}".strip()
+                after.append(bound)
             elif phrase.startswith(f"{verb} ") and " and " not in phrase:
                 phrase += bound.split(f" {verb}", 1)[1]
             else:
                 does.append(bound)
-        after = [f"{who} {' and '.join(does)}"] if does else []
+        after += [f"{who} {' and '.join(does)}"] if does else []
         after += [said for said in links if said.startswith(clauses[2:])]
         return phrase, " and ".join(after)
 
@@ -381,7 +387,9 @@ class _Wording:
             answer = " Answer as YYYY-MM-DD."
         if asked.later:
             days = f"{asked.later:,}"
-            return self._say("ask later", days=days, noun=of.noun, end=end, answer=answer)
+            slots = {"days": days, "noun": of.noun, "verb": of.verb, "end": end, "answer": answer}
+            is_said = of.verb and not self._is_phrase(asked.of)
+            return self._say("ask later verb" if is_said else "ask later", **slots)
         is_short = len(end.split()) <= SHORT
         if isinstance(asked.of, Which) and asked.of not in self.plan.back:
             # "was the one opened earlier founded" stumbles
