@@ -10,8 +10,6 @@ from dataclasses import replace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.answering import Kind
-from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.prove import asked
 from toolhop_tools.dates import whole_date
 from toolhop_tools.declared import described, required
 from toolhop_tools.model import EpisodeAction, Flaky, Hop, Tool
@@ -234,9 +232,9 @@ def _contradicting(scene: Scene, at: int, change: tuple[JSON, str, str], seed: i
         Scenario.CONTRADICTION, item.id, True, recovery={own.name: _arguments(hop)},
     )  # fmt: skip
     otherwise = Expected(second.name, _arguments(hop), change[2], Gives.ANSWER)
-    vain = Task(replace(made.hops[at], tool=second, gold=None), asked(made, at, scene.returned))
+    silent = Expected(second.name, _arguments(hop), hop.answer, Gives.NO_ANSWER)
     return Draft(
-        made, label, expected=(*answered(made), otherwise), in_vain=(vain,),
+        made, label, expected=(*answered(made), otherwise, silent),
         fault=Reason.STILL_SOLVED, siblings=(plain_of(scene, seed),),
     )  # fmt: skip
 

@@ -30,9 +30,9 @@ from toolhop_tools.scenarios.scene import (
     answered,
     gold_of,
     held_back,
+    out_of_reach,
     plain_of,
     shown,
-    tried,
 )
 from toolhop_tools.words import as_text, bare, name_words, runs, words
 
@@ -98,7 +98,7 @@ def hidden_option(scene: Scene, seed: int) -> Drafts:
                 rest = {name: part for name, part in arguments.items() if name != leaf.name}
                 without = Expected(hop.tool.name, rest, hop.answer, Gives.NO_ANSWER)
                 more = (*draft.expected, without)
-                drafts.append(replace(draft, expected=more, ambiguous_too=True))
+                drafts.append(replace(draft, expected=more, in_vain=()))
     drawn(seed, item, "option").shuffle(drafts)
     return tuple(drafts) or (Reason.IS_ANSWER if answers else Reason.NO_OPTION)
 
@@ -197,8 +197,8 @@ def _hiding(
         lost=tuple(at + 1 for at in lost), hidden=hidden,
     )  # fmt: skip
     return Draft(
-        made, label, held, answered(made), tried(made, lost, scene), fault=Reason.STILL_SOLVED,
-        in_pairs=False, siblings=(plain_of(scene, seed),),
+        made, label, held, answered(made), (out_of_reach(scene, made, lost),),
+        further=scene.further, fault=Reason.STILL_SOLVED, siblings=(plain_of(scene, seed),),
     )  # fmt: skip
 
 

@@ -110,10 +110,15 @@ class Checks:
     """How the label was shown."""
 
     tools: int = 0
-    """Pairs of a hop and a tool that was tried in its place, in vain: hops that are lost, or that
-    hang on one."""
+    """Tools that were tried in vain: those on offer, and those that may come."""
     taken_out: tuple[str, ...] = ()
-    """Distractors that did the job of a lost hop or led over it, and were taken out."""
+    """Tools of others that gave an answer out of reach, or were undecided, and were taken out."""
+    depth: int = 0
+    """Calls one upon another's result that were tried at most; 0 where no way was looked for."""
+    calls: int = 0
+    """Calls in which a way round was looked for, in vain."""
+    untried: int = 0
+    """Calls that the budget left untried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,8 @@ class Label:
     checks: Checks = Checks()
     computed: tuple[int, ...] = ()
     """Lost hops whose tool computes from its arguments alone: one who can, does without it."""
+    knowable: tuple[int, ...] = ()
+    """Lost hops whose answer somebody may know without any tool."""
 
 
 _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
