@@ -94,6 +94,8 @@ class Searched:
     """Tools that may be taken out, and have to be: they give an answer, or are undecided."""
     fault: str = ""
     """A tool that has to stay and gives one, alone or with others that have to stay."""
+    way: str = ""
+    """Its call, and the tools whose results it takes."""
     undecided: str = ""
     """A tool that has to stay, calls of which were cut off."""
     depth: int = 0
@@ -124,7 +126,10 @@ class _Tool:
     task: Task
     seen: set[str] = field(default_factory=set)
     bases: list[dict[str, JSON]] = field(default_factory=list)
-    results: list[tuple[_Call, Tried]] = field(default_factory=list)
+    computes: bool | None = None
+    """Whether it answers whatever it is given; None before it was seen."""
+    results: list[tuple[_Call, JSON]] = field(default_factory=list)
+    """Of the last level: calls that answered, and what."""
 
 
 class Ways:
@@ -179,7 +184,7 @@ class _Look:
             tool.name: _Tool(tool, tool.name in removable, Task(Hop("", "", tool), vain.asked))
             for tool in tools
         }
-        self.out, self.fault, self.undecided = set[str](), "", ""
+        self.out, self.fault, self.way, self.undecided = set[str](), "", "", ""
         self.untried = self.calls = 0
         self.passed = {words(text) for text in vain.known}
 
@@ -202,7 +207,13 @@ class _Look:
                 break
             depth = level
         return Searched(
-            frozenset(self.out), self.fault, self.undecided, depth, self.untried, self.calls
+            frozenset(self.out),
+            self.fault,
+            self.way,
+            self.undecided,
+            depth,
+            self.untried,
+            self.calls,
         )
 
     def _left(self) -> list[tuple[str, _Tool]]:
@@ -237,42 +248,51 @@ class _Look:
                 else:
                     self.undecided = at.tool.name
                 return
-            if not tried.text or tells_of_error(tried.value):
+            value = tried.value
+            if not tried.text or tells_of_error(value) or not self.out.isdisjoint(call.by):
                 continue
-            if not self.out.isdisjoint(call.by):
+            if at.computes is None and at.task.content(call.arguments) and not call.by:
+                at.computes = await self._computes(at, call)
+            if call.filler and at.computes:
+                # Whoever chooses the numbers of a sum has it without the tool.
                 continue
-            if any(one.held(tried.value, tried.arguments) for one in self.vain.wanted) and (
-                await self._is_way(at, call, tried)
-            ):
+            if self._has(at, value, call) and await self._is_way(at, call, value):
                 way = (at.tool.name, *reversed(call.by))
                 gone = next((name for name in way if self.tools[name].removable), None)
                 if gone is None:
-                    self.fault = at.tool.name
+                    self.fault, self.way = at.tool.name, f"{way}: {call.arguments}"
                     return
                 self.out.add(gone)
                 if gone == at.tool.name:
                     return
-                continue
-            if not call.guessed:
-                at.results.append((call, tried))
+            elif not call.guessed:
+                at.results.append((call, value))
 
-    async def _is_way(self, at: _Tool, call: _Call, tried: Tried) -> bool:
+    def _has(self, at: _Tool, value: JSON, call: _Call) -> bool:
+        """Whether a result has an answer; what a tool computes has no other unit."""
+        given, units = call.arguments, not at.computes
+        return any(one.held(value, given, units=units) for one in self.vain.wanted)
+
+    async def _computes(self, at: _Tool, call: _Call) -> bool:
+        """Whether a tool answers whatever it is given."""
+        others = await self.ways.siblings(at.task, call.arguments)
+        answered = {repr(one.value) for one in others if one.text and not _is_empty(one.value)}
+        return len(answered) >= COMPUTES * len(others) > 0
+
+    async def _is_way(self, at: _Tool, call: _Call, value: JSON) -> bool:
         """Whether the answer hangs on the call's values, or stands beside what is known."""
         if call.guessed and not at.removable:
             return False
         if not at.task.content(call.arguments):
             # Nothing to vary: any listing of a tool of others is a way, and a single value.
-            return at.removable or len(scalars(tried.value)) == 1 or self._beside(tried.value)
+            return at.removable or len(scalars(value)) == 1 or self._beside(value)
         others = await self.ways.siblings(at.task, call.arguments)
-        answered = [one for one in others if scalars(one.value) and not tells_of_error(one.value)]
-        if call.filler and len(answered) >= COMPUTES * len(others):
-            # Whoever chooses the numbers of a sum has it without the tool.
-            return False
-        hits = [
-            one for one in answered
-            if any(gold.held(one.value, one.arguments) for gold in self.vain.wanted)
-        ]  # fmt: skip
-        return len(hits) <= CONSTANT * len(others) or self._beside(tried.value)
+        hits = sum(
+            self._has(at, one.value, _Call(one.arguments))
+            for one in others
+            if one.text and not tells_of_error(one.value)
+        )
+        return hits <= CONSTANT * len(others) or self._beside(value)
 
     def _beside(self, value: JSON) -> bool:
         """Whether a record, or an entry of a table, has the answer and something known."""
@@ -295,9 +315,9 @@ class _Look:
         said = self.vain.text.casefold()
         for name, at in self._left():
             found = dict[str, tuple[tuple[str, ...], JSON]]()
-            for call, tried in at.results:
-                given = {as_text(leaf) for _, leaf in scalars(tried.arguments)}
-                for leaf in (*(leaf for _, leaf in scalars(tried.value)), *_keys(tried.value)):
+            for call, value in at.results:
+                given = {as_text(leaf) for _, leaf in scalars(call.arguments)}
+                for leaf in (*(leaf for _, leaf in scalars(value)), *_keys(value)):
                     text = as_text(leaf)
                     if len(found) >= MOST_REVEALED:
                         break
@@ -427,26 +447,26 @@ class Wanted:
         few = number is not None and abs(number) < self._half * 2 * 10 ** (FEW_DIGITS - 1)
         return few or len(plain_text(self.gold)) == 1
 
-    def held(self, value: JSON, arguments: Mapping[str, JSON]) -> bool:
-        """Whether a result has it, and the call's arguments do not."""
+    def held(self, value: JSON, arguments: Mapping[str, JSON], *, units: bool = True) -> bool:
+        """Whether a result has it, with `units` in another unit too, and the arguments do not."""
         if self.is_slight:
             same = any(
                 same_answer(self.gold, as_text(leaf)) for _, leaf in scalars(dict(arguments))
             )
             return not same and judge(self.gold, value, dict(arguments)) is not None
         texts = [*_keys(value), *(leaf for _, leaf in scalars(value))]
-        if not any(self._in(leaf) for leaf in texts):
+        if not any(self._in(leaf, units) for leaf in texts):
             return False
-        return not any(self._in(leaf) for _, leaf in scalars(dict(arguments)))
+        return not any(self._in(leaf, units) for _, leaf in scalars(dict(arguments)))
 
-    def _in(self, leaf: JSON) -> bool:
+    def _in(self, leaf: JSON, units: bool) -> bool:
         if leaf is None or isinstance(leaf, bool):
             return False
         if isinstance(leaf, int | float):
-            return self._near(float(leaf)) if abs(leaf) < 10**300 else False
-        return isinstance(leaf, str) and self._in_text(leaf)
+            return self._near(float(leaf), units) if abs(leaf) < 10**300 else False
+        return isinstance(leaf, str) and self._in_text(leaf, units)
 
-    def _near(self, number: float) -> bool:
+    def _near(self, number: float, units: bool) -> bool:
         """Whether a number is the answer, rounded or in another unit."""
         if self._number is None:
             return False
@@ -455,18 +475,22 @@ class Wanted:
         ):
             return True
         digits = f"{abs(number):.12g}".replace(".", "").strip("0")
-        return len(digits) >= FEW_DIGITS and any(
-            abs(number * factor - self._number) <= self._half for factor in _FACTORS
+        return (
+            units
+            and len(digits) >= FEW_DIGITS
+            and any(abs(number * factor - self._number) <= self._half for factor in _FACTORS)
         )
 
     @lru_cache(maxsize=20_000)  # noqa: B019 -- an answer lives as long as its family
-    def _in_text(self, text: str) -> bool:
+    def _in_text(self, text: str, units: bool) -> bool:
         said = words(text)
         if runs(self._words, said):
             return True
         if self._number is not None:
             numbers = (plain_number(word) for word in said)
-            return any(number is not None and self._near(float(number)) for number in numbers)
+            return any(
+                number is not None and self._near(float(number), units) for number in numbers
+            )
         day = whole_date(self.gold)
         return day is not None and any(found == day for _, found in dates_in(text))
 
@@ -479,6 +503,10 @@ def _keys(value: JSON) -> Iterator[str]:
     elif isinstance(value, list):
         for part in value:
             yield from _keys(part)
+
+
+def _is_empty(value: JSON) -> bool:
+    return tells_of_error(value) or all(leaf is None or leaf == "" for _, leaf in scalars(value))
 
 
 def _texts(value: JSON) -> Iterator[str]:
