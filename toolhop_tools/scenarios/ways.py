@@ -9,6 +9,7 @@ that is cut off leaves its tool undecided, which is not in vain.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -24,8 +25,8 @@ from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.readable import Asked
 from toolhop_tools.dates import dates_in, whole_date
 from toolhop_tools.failures import tells_of_error
-from toolhop_tools.leaves import with_value
-from toolhop_tools.model import Hop, Tool
+from toolhop_tools.leaves import Leaf, with_value
+from toolhop_tools.model import Hop, Tool, canonical
 from toolhop_tools.words import as_text, runs, scalars, words
 from toolhop_tools.worlds.units import UNITS
 
@@ -35,8 +36,9 @@ IN_THREES = 600
 """Calls of all tools together upon the results of two others, where these are all there are."""
 MOST_REVEALED, LONGEST_REVEALED = 16, 60
 """Values that one tool may pass to others, and characters of one."""
-BASES = 4
-"""Calls of one tool, with different options, into which revealed values are put."""
+BASES, LOOKED_AT = 4, 60
+"""Calls of one tool, with different options, into which revealed values are put; those among which
+they are looked for."""
 LONGEST_PHRASE = 3
 """Words of a question that are given together as a text."""
 NUMBERS = range(13)
@@ -125,7 +127,7 @@ class _Tool:
     removable: bool
     task: Task
     seen: set[str] = field(default_factory=set)
-    bases: list[dict[str, JSON]] = field(default_factory=list)
+    bases: list[tuple[dict[str, JSON], list[Leaf]]] = field(default_factory=list)
     computes: bool | None = None
     """Whether it answers whatever it is given; None before it was seen."""
     results: list[tuple[_Call, JSON]] = field(default_factory=list)
@@ -138,7 +140,7 @@ class Ways:
     def __init__(self, session: Session, known: KnownCalls, seed: int) -> None:
         """Make ready; `known` runs the calls in `session`."""
         self._session, self._known, self._seed = session, known, seed
-        self._first: dict[tuple[Vain, str], list[_Call]] = {}
+        self._alone: dict[tuple[Vain, Program, str], tuple[list[_Call], int]] = {}
 
     async def search(
         self, vain: Vain, tools: Iterable[Tool], removable: frozenset[str]
@@ -155,6 +157,16 @@ class Ways:
         """
         looked = _Look(self, vain, tools, removable)
         return await looked.through()
+
+    def alone(self, vain: Vain, task: Task) -> tuple[list[_Call], int]:
+        """A tool's calls with what is known, and how many the budget leaves out."""
+        key = vain, task.hop.tool.program, canonical(dict(task.schema))
+        if key not in self._alone:
+            made = _alone(task, vain)
+            possible = math.prod(len(task.pools[name]) for name in task.required)
+            calls = _new(task, made, set())
+            self._alone[key] = calls, max(0, possible - len(calls))
+        return self._alone[key]
 
     async def run(self, program: Program, calls: Sequence[_Call]) -> list[Tried | None]:
         """What came of calls; None of one that was not made as too many were cut off."""
@@ -195,14 +207,13 @@ class _Look:
             if level > 1 and not revealed:
                 depth = self.vain.depth
                 break
-            planned = {name: self._planned(at, revealed) for name, at in self._left()}
-            if level > 2 and sum(map(len, planned.values())) > IN_THREES:
-                self.untried += sum(map(len, planned.values()))
+            possible = sum(_possible(at, revealed) for _, at in self._left()) if level > 2 else 0
+            if possible > IN_THREES:
+                self.untried += possible
                 break
-            for name, calls in planned.items():
-                await self._try(self.tools[name], calls)
-                if self.fault or self.undecided:
-                    break
+            for name, at in self._left():
+                if name not in self.out and not (self.fault or self.undecided):
+                    await self._try(at, self._planned(at, revealed))
             if self.fault or self.undecided:
                 break
             depth = level
@@ -221,20 +232,15 @@ class _Look:
 
     def _planned(self, at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> list[_Call]:
         """The calls of one tool that a level makes, each once in a search."""
-        made = _composed(at, revealed) if revealed else _alone(at, self.vain)
-        most, calls = COMPOSED if revealed else ALONE, list[_Call]()
-        for call in made:
-            key = key_of(call.arguments)
-            if key in at.seen or not at.task.accepts(call.arguments):
-                continue
-            if not call.guessed:
-                # Another tool's result may name what was a guess before.
-                at.seen.add(key)
-            calls.append(call)
         if not revealed:
+            calls, untried = self.ways.alone(self.vain, at.task)
             at.bases = _bases(at.task, calls)
-        self.untried += max(0, len(calls) - most)
-        return calls[:most]
+            at.seen = {key_of(call.arguments) for call in calls if not call.guessed}
+            self.untried += untried
+            return calls
+        made = itertools.islice(_composed(at, revealed), COMPOSED)
+        self.untried += max(0, _possible(at, revealed) - COMPOSED)
+        return _new(at.task, made, at.seen)
 
     async def _try(self, at: _Tool, calls: Sequence[_Call]) -> None:
         calls = [call for call in calls if self.out.isdisjoint(call.by)]
@@ -333,19 +339,29 @@ class _Look:
         return [one for row in rows for one in row if one is not None]
 
 
-def _alone(at: _Tool, vain: Vain) -> Iterator[_Call]:
+def _new(task: Task, made: Iterable[_Call], seen: set[str]) -> list[_Call]:
+    """The calls that the schema takes and that were not seen; they are from now on."""
+    calls, guessed = list[_Call](), set[str]()
+    for call in made:
+        key = key_of(call.arguments)
+        if key not in seen and key not in guessed and task.accepts(call.arguments):
+            # Another tool's result may name what is a guess now.
+            (guessed if call.guessed else seen).add(key)
+            calls.append(call)
+    return calls
+
+
+def _alone(task: Task, vain: Vain) -> Iterator[_Call]:
     """Calls with what is known, then with words of the question, then with what the code has."""
-    task = at.task
     plain = [*itertools.islice(filled(task), ALONE)]
     for made in plain:
         yield _Call(made.arguments, filler="filler" in made.sources.values())
     if not plain:
         return
     base = plain[0].arguments
-    places = task.content(base)
-    for leaf in places:
+    for leaf in task.content(base):
         if isinstance(leaf.value, str):
-            for phrase in vain.phrases:
+            for phrase in vain.phrases[:ALONE]:
                 yield _Call(with_value(base, leaf.path, phrase))
             for text in task.source.texts:
                 if not any(gold.held(text, {}) for gold in vain.wanted):
@@ -355,32 +371,36 @@ def _alone(at: _Tool, vain: Vain) -> Iterator[_Call]:
                 yield _Call(with_value(base, leaf.path, number), filler=True)
 
 
-def _bases(task: Task, calls: Sequence[_Call]) -> list[dict[str, JSON]]:
-    """Calls of a tool that differ in their options or their parameters."""
-    found = dict[str, dict[str, JSON]]()
-    for call in calls:
-        if call.guessed:
-            continue
-        content = {leaf.path for leaf in task.content(call.arguments)}
-        options = {path: value for path, value in scalars(call.arguments) if path not in content}
-        found.setdefault(repr((sorted(map(repr, options.items())), sorted(map(repr, content)))),
-                         call.arguments)  # fmt: skip
+def _bases(task: Task, calls: Sequence[_Call]) -> list[tuple[dict[str, JSON], list[Leaf]]]:
+    """Calls of a tool that differ in their options or their parameters, and what they are about."""
+    found = dict[str, tuple[dict[str, JSON], list[Leaf]]]()
+    for call in calls[:LOOKED_AT]:
+        content = task.content(call.arguments)
+        places = [leaf.path for leaf in content]
+        options = [pair for pair in scalars(dict(call.arguments)) if pair[0] not in places]
+        found.setdefault(repr((options, places)), (call.arguments, content))
         if len(found) == BASES:
             break
     return [*found.values()]
 
 
+def _possible(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> int:
+    """How many calls `_composed` may give."""
+    sizes = [len(content) for _, content in at.bases]
+    first = min(MOST_REVEALED, len(revealed))
+    return len(revealed) * sum(sizes) + first * (first - 1) * max(0, sum(sizes[:1]) - 1)
+
+
 def _composed(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> Iterator[_Call]:
     """Calls with a revealed value at one place, and at two."""
     for by, value in revealed:
-        for base in at.bases:
-            for leaf in at.task.content(base):
+        for base, content in at.bases:
+            for leaf in content:
                 if (given := _as_given(leaf.value, value)) is not None:
                     yield _Call(with_value(base, leaf.path, given), by)
     for (by, one), (other_by, other) in itertools.permutations(revealed[:MOST_REVEALED], 2):
-        for base in at.bases[:1]:
-            places = at.task.content(base)
-            for first, second in itertools.pairwise(places):
+        for base, content in at.bases[:1]:
+            for first, second in itertools.pairwise(content):
                 values = _as_given(first.value, one), _as_given(second.value, other)
                 if values[0] is not None and values[1] is not None:
                     arguments = with_value(base, first.path, values[0])
