@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
 from toolhop_sandbox.base import Session
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.answering import Kind, values
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.calls import KnownCalls
@@ -34,7 +33,6 @@ from toolhop_tools.scenarios.scene import (
     to_be_tried,
 )
 from toolhop_tools.scenarios.ways import Ways
-from toolhop_tools.words import scalars
 
 OTHERS = 16
 """Calls with other values that show whether a tool computes or looks up."""
@@ -58,8 +56,6 @@ class Prover:
 
     session: Session
     """Has the limits of the certificate."""
-    patient: Session
-    """Has time for slow tools."""
     basis: Basis
     found: dict[str, HopProof] = field(default_factory=dict)
     calls: int = 0
@@ -188,8 +184,7 @@ class Prover:
         if one.accepted and not fits(compiled(schema), schema, one.arguments):
             return False
         self.calls += 1
-        session = self.patient if one.slow else self.session
-        outcome = await session.call(tool.program, one.arguments)
+        outcome = await self.session.call(tool.program, one.arguments)
         return _is_as_expected(one, outcome)
 
 
@@ -239,20 +234,8 @@ def _is_as_expected(one: Expected, outcome: Outcome) -> bool:
     if not isinstance(outcome, Returned):
         return one.gives is Gives.NO_ANSWER
     value = read_result(outcome.json_text)
-    if one.gives is Gives.THOUSANDTH:
-        return _has_thousandth(value, one.answer)
     held = judge(one.answer, value, one.arguments) is not None and not tells_of_error(value)
     return held if one.gives is Gives.ANSWER else not held
-
-
-def _has_thousandth(value: JSON, answer: str) -> bool:
-    wanted = plain_number(plain_text(answer))
-    numbers = (
-        Decimal(repr(leaf))
-        for _, leaf in scalars(value)
-        if isinstance(leaf, int | float) and not isinstance(leaf, bool)
-    )
-    return any(number * 1000 == wanted for number in numbers)
 
 
 def _instead(draft: Draft, out: set[str]) -> dict[str, str]:
