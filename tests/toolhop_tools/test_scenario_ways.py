@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
 from tests.inline import inline_sandbox
+from tests.toolhop_tools.test_scenarios import LENGTH as LENGTH_OF
+from tests.toolhop_tools.test_scenarios import OTHER, PEAK, families, two_hops
+from tests.toolhop_tools.test_scenarios import RIVER as RIVER_OF
 from toolhop_sandbox.base import Program, Sandbox, Session
 from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON, TimedOut
 from toolhop_tools.certify.calls import KnownCalls
 from toolhop_tools.model import Tool, ToolSchema
+from toolhop_tools.scenarios.label import Scenario, label_of
+from toolhop_tools.scenarios.make import Recipe
 from toolhop_tools.scenarios.ways import Searched, Vain, Ways
 
 TEXT: dict[str, JSON] = {"type": "string"}
@@ -184,7 +191,8 @@ def test_echo_constant_and_other_facts_are_no_way(harmless: Tool) -> None:
 def test_calls_that_are_cut_off_leave_a_tool_undecided(stays: tuple[str, ...]) -> None:
     sandbox = CannedSandbox(lambda _program, _arguments: TimedOut(2.0))
     found = search(LENGTH, table("slow", "river", {}), stays=stays, sandbox=sandbox)
-    assert (found.undecided, found.out) == (("slow", set()) if stays else ("", {"slow"}))
+    assert found.undecided == ("slow" if stays else "")
+    assert {*found.out} == (set() if stays else {"slow"})
     assert not found.fault
 
 
@@ -192,3 +200,32 @@ def test_what_the_budget_leaves_is_counted() -> None:
     wide = tool("wide", "return 0", **{f"text_{at}": TEXT for at in range(4)})
     assert search(LENGTH, wide).untried > 0
     assert search(LENGTH, table("narrow", "river", {"Wend": "deep"})).untried == 0
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_what_is_lost_may_be_known_unless_the_data_declares_a_closed_world(closed: bool) -> None:
+    item = replace(two_hops("rivers", RIVER_OF, LENGTH_OF), extra={"closed_world": closed})
+    kinds = (Scenario.MISSING_TOOL, Scenario.MISSING_PARAMETER)
+    family = families([item, OTHER], Recipe(kinds), chosen=[item])["rivers"]
+    assert family is not None
+    lost = [label for label in family.labels if label.lost]
+    assert {label.scenario for label in lost} == {*kinds}
+    assert all(label.knowable == (() if closed else label.lost) for label in lost)
+
+
+def test_an_items_own_distractors_stay_on_offer_and_one_that_does_the_lost_job_does_not() -> None:
+    twin = table("waters", "place", TOWNS)
+    own = (twin, table("mayor_of", "town", {"Borough": "Ansgar"}), table("bakers", "town", {}))
+    item = two_hops("rivers", RIVER_OF, LENGTH_OF)
+    item = replace(item, others=own, order=(*item.tools, *(one.name for one in own)))
+    for seed in range(4):
+        family = families(
+            [item, OTHER, PEAK], Recipe((Scenario.MISSING_TOOL,), seed), chosen=[item]
+        )
+        made, sibling = family["rivers"].items  # type: ignore[union-attr]
+        label = label_of(made.gold)
+        assert {"mayor_of", "bakers"} <= made.tools.keys() & sibling.tools.keys()
+        assert ("waters" in label.checks.taken_out) is (label.lost == (1,))
+        assert ("waters" in made.tools) is ("waters" in sibling.tools) is (label.lost == (2,))
+        assert len(made.order) == len(sibling.order)
+        assert (label.checks.depth, label.checks.calls > 0) == (3, True)

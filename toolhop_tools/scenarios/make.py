@@ -40,6 +40,10 @@ BY_CONSTRUCTION = Basis(VERSION, 0, 0, 0, wall_s=2.0, memory_mib=256, policy="re
 """Limits of the calls of items that need no certificate; nothing is searched for."""
 
 
+CLOSED = "closed_world"
+"""Of an item's `extra`, true where it declares that its values are invented or its own."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What is made of each item."""
@@ -155,19 +159,22 @@ async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe
     found = _distinct(scene.item, made)
     if recipe.balanced:
         found = _balanced(scene.item, found, recipe.seed)
-    found = [(name, replace(one, label=_with_computed(one, scene))) for name, one in found]
+    found = [(name, replace(one, label=_marked(one, scene))) for name, one in found]
     items = tuple(_finished(one, name, recipe.offer) for name, one in found)
     labels = tuple(one.label for _, one in found)
     return Family(items, tuple(refused), labels, prover.calls - prover.known.spared)
 
 
-def _with_computed(one: Proven, scene: Scene) -> Label:
-    """The label, with the lost hops that one can do without a tool."""
-    if one.label.hidden:
-        return one.label
+def _marked(one: Proven, scene: Scene) -> Label:
+    """The label, with the lost hops that one can do without a tool: in the head, or by heart.
+
+    Nobody knows what is invented: values of worlds, and of items that declare a closed world.
+    """
     names = {number: one.item.hops[number - 1].tool.name for number in one.label.lost}
     sums = tuple(number for number, name in names.items() if name in scene.computing)
-    return replace(one.label, computed=sums)
+    is_closed = isinstance(scene, MadeScene) or scene.item.extra.get(CLOSED) is True
+    known = () if is_closed else tuple(number for number in names if number not in sums)
+    return replace(one.label, computed=() if one.label.hidden else sums, knowable=known)
 
 
 async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Proven | Reason:
