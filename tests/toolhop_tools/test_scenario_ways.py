@@ -177,6 +177,7 @@ def test_a_text_that_only_the_code_has_is_no_call_of_a_tool_that_stays() -> None
         tool("backwards", "return text[::-1]", text=TEXT),
         tool("sum_of", "return first + second", first=WHOLE, second=WHOLE),
         table("founded", "town", {"Borough": 1311, "Aldmere": 1404}),
+        table("digits", "town", {"Borough": "9" * 400, "Aldmere": 10**400}),
     ],
     ids=lambda one: one.name,
 )

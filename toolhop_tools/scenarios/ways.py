@@ -491,7 +491,7 @@ class Wanted:
         if self._number is None:
             return False
         if number == self._number or (
-            number != int(number) and abs(number - self._number) <= self._half
+            not number.is_integer() and abs(number - self._number) <= self._half
         ):
             return True
         digits = f"{abs(number):.12g}".replace(".", "").strip("0")
