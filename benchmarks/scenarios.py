@@ -8,7 +8,8 @@ is not the point), writes them, and reports the process's largest size after eac
 where the second half adds more than 32 MiB to the first.
 
 `again` takes unsolvable items of a file that `toolhop perturb` wrote, and searches for each lost
-hop with every tool on offer anew: with other random values, and longer than the certificates did.
+hop with every tool on offer by the certificates' search, which labels are not shown by: with other
+random values, and longer than the certificates did.
 It fails where one is proven or ambiguous.
 
 Exit code 0: done, 1: a bar was missed, 3: no file.

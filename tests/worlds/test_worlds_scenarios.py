@@ -177,7 +177,10 @@ def test_both_of_a_pair_offer_as_many_tools_and_one_differs(scenes: list[MadeSce
         assert not twins & (made.tools.keys() | whole.tools.keys())
         lost = {made.hops[number - 1].tool.name for number in draft.label.lost}
         assert lost == {gone}
-        assert isinstance(made.extra[scenarios.SHOWN], dict)
+        checks = draft.label.checks
+        assert (checks.depth, checks.untried) == (len(made.hops), 0)
+        assert checks.tools >= len(made.tools)
+    assert any(draft.label.checks.calls for _, draft in pairs)
 
 
 def test_a_broken_tool_stays_on_offer_and_nothing_else_does_its_job(
