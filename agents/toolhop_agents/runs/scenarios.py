@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import Counter
@@ -11,7 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.runs.job import Job
 from toolhop_agents.runs.signals import Interrupted, until_signal
 from toolhop_agents.runs.spread import Cluster, Isolation, Making, making_families
@@ -89,12 +89,11 @@ class FamilyFile(RowFile):
         Raises:
             FamiliesError: it cannot be read or written.
         """
-        certificates: list[JSON] = [to_json(one) for one in work.certificates.values()]
-        recipe = asdict(work.recipe) | {"into": list(work.recipe.into)}
-        self._key = key_of(
+        parts = [
             version("toolhop-env"), work.data.digest, [item.digest for item in work.chosen],
-            key_of(certificates), recipe,
-        )  # fmt: skip
+            [to_json(one) for one in work.certificates.values()], asdict(work.recipe),
+        ]  # fmt: skip
+        self._key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         self._yields = yields
         self.done = 0
         """Items whose families are there."""
