@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.mentions import mentions
-from toolhop_tools.certify.readable import Asked
 from toolhop_tools.declared import described
 from toolhop_tools.leaves import Leaf, leaves
-from toolhop_tools.model import EpisodeAction, Hop, Item, Tool
+from toolhop_tools.model import EpisodeAction, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.scenarios.label import Label, Scenario
 from toolhop_tools.scenarios.masking import without
@@ -29,19 +25,15 @@ from toolhop_tools.scenarios.scene import (
     drawn_hops,
     gold_of,
     held_back,
+    out_of_reach,
     renamed,
     shown,
-    skipped,
-    tried,
     unsolvable,
     with_lines,
     with_sentence,
     with_tool,
 )
-
-STAND_IN = "Qorvellan Thrys"
-"""A name in the place of an earlier answer that is not to be known."""
-
+from toolhop_tools.scenarios.ways import Vain
 
 # -- a value of an option is gone --------------------------------------------------------------
 
@@ -233,7 +225,8 @@ def _cloned(
                 label,
                 held,
                 (*answered(made, rest), *expected),
-                () if fits else (*tried(made, [at], scene), *skipped(made, [at], scene)),
+                () if fits else (out_of_reach(scene, made, [at]),),
+                scene.further,
                 fault=Reason.STILL_SOLVED,
             )
         )
@@ -275,8 +268,8 @@ def call_limit(scene: Scene, seed: int) -> Drafts:
     sibling = Draft(enough, Label(kind, item.id, True), expected=answered(enough))
     return (
         Draft(
-            made, label, held, answered(made), _jumps(scene, made, needed),
-            fault=Reason.SHORT_CUT, siblings=(sibling,), in_pairs=False,
+            made, label, held, answered(made), _jumps(scene, needed, most),
+            further=scene.further, fault=Reason.SHORT_CUT, siblings=(sibling,),
         ),
     )  # fmt: skip
 
@@ -296,26 +289,18 @@ def _needed(scene: Scene) -> set[int]:
     return found
 
 
-def _jumps(scene: Scene, made: Item, needed: Iterable[int]) -> tuple[Task, ...]:
-    """The answer from the question alone, by each tool; each hop without an answer it is fed."""
+def _jumps(scene: Scene, needed: Iterable[int], most: int) -> tuple[Vain, ...]:
+    """The answer from the question alone; each hop without an answer that it is fed."""
     item = scene.item
-    alone = Asked(item.answer, mentions(item.question), (), item.question, {})
-    tasks = [
-        Task(Hop(item.question, item.answer, tool), alone)
-        for tool in made.all_tools.values()
-        if isinstance(tool.body, Program)
-    ]
+    found = [Vain(item.question, (), (item.answer,), most)]
     for at in needed:
-        fed = dict.fromkeys(edge.hop - 1 for edge in scene.proofs[at].edges)
-        tasks += [_unfed(item, at, edge, scene.returned) for edge in fed]
-    return tuple(tasks)
-
-
-def _unfed(item: Item, at: int, edge: int, returned: Mapping[int, str]) -> Task:
-    """A hop whose sub-question has a stand-in in the place of an earlier answer."""
-    hop, answer = item.hops[at], item.hops[edge].answer
-    earlier = tuple(one.answer for n, one in enumerate(item.hops[:at]) if n != edge)
-    question = without(hop.question, answer, STAND_IN) or hop.question
-    kept = {n - (n > edge): text for n, text in returned.items() if n != edge and n < at}
-    found = Asked(hop.answer, mentions(question, earlier), earlier, item.question, kept)
-    return Task(replace(hop, question=question, gold=None), found)
+        for edge in dict.fromkeys(edge.hop - 1 for edge in scene.proofs[at].edges):
+            question = without(item.hops[at].question, item.hops[edge].answer, "that")
+            kept = tuple(
+                scene.returned.get(n, hop.answer)
+                for n, hop in enumerate(item.hops[:at])
+                if n != edge
+            )
+            text = f"{item.question} {question or ''}".strip()
+            found.append(Vain(text, kept, (item.hops[at].answer,), 1))
+    return tuple(found)

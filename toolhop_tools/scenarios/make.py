@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -39,6 +38,10 @@ from toolhop_tools.worlds.scenarios import MadeScene
 log = logging.getLogger(__name__)
 BY_CONSTRUCTION = Basis(VERSION, 0, 0, 0, wall_s=2.0, memory_mib=256, policy="restricted")
 """Limits of the calls of items that need no certificate; nothing is searched for."""
+
+
+CLOSED = "closed_world"
+"""Of an item's `extra`, true where it declares that its values are invented or its own."""
 
 
 @dataclass(frozen=True)
@@ -113,15 +116,10 @@ TRANSFORMATIONS: Mapping[Scenario, Transformation] = MappingProxyType(
         Scenario.LIMITED_CLONES: limits.limited_clones,
         Scenario.CALL_LIMIT: limits.call_limit,
         Scenario.MISSING_PARAMETER: hidden.missing_parameter,
-        Scenario.MISSING_PARAMETERS: hidden.missing_parameters,
-        Scenario.HIDDEN_OPTION: hidden.hidden_option,
         Scenario.UNMATCHED: unmatched.unmatched,
         Scenario.RESERVE: unmatched.reserve,
         Scenario.BROKEN_TOOL: hazards.broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
-        Scenario.SLOW_TOOL: hazards.slow_tool,
-        Scenario.DRIFTED_SCHEMA: hazards.drifted_schema,
-        Scenario.DRIFTED_OUTPUT: hazards.drifted_output,
         Scenario.CONTRADICTION: hazards.contradiction,
     }
 )
@@ -140,17 +138,7 @@ def scene_of(
     return Scene(with_gold(item, certificate), certificate.hops, items, at, pool, further)
 
 
-@dataclass(frozen=True, slots=True)
-class Rooms:
-    """Where calls are run."""
-
-    search: Sandbox
-    """With the limits of the certificates."""
-    patient: Sandbox
-    """With as long a time limit as a run has: for slow tools."""
-
-
-async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) -> Family:
+async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
     """All scenarios of an item, their labels shown.
 
     Raises:
@@ -158,10 +146,8 @@ async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) ->
     """
     made, refused = list[Proven](), list[Refused]()
     taken = {tool.name for tool in TOOLS[recipe.offer]} & scene.item.all_tools.keys()
-    async with rooms.search.session() as session, AsyncExitStack() as stack:
-        slow = Scenario.SLOW_TOOL in recipe.into
-        patient = await stack.enter_async_context(rooms.patient.session()) if slow else session
-        prover = Prover(session, patient, basis)
+    async with sandbox.session() as session:
+        prover = Prover(session, basis)
         if not isinstance(scene, MadeScene):
             scene = replace(scene, computing=await prover.computing(scene))
         for kind in recipe.into:
@@ -173,19 +159,22 @@ async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) ->
     found = _distinct(scene.item, made)
     if recipe.balanced:
         found = _balanced(scene.item, found, recipe.seed)
-    found = [(name, replace(one, label=_with_computed(one, scene))) for name, one in found]
+    found = [(name, replace(one, label=_marked(one, scene))) for name, one in found]
     items = tuple(_finished(one, name, recipe.offer) for name, one in found)
     labels = tuple(one.label for _, one in found)
     return Family(items, tuple(refused), labels, prover.calls - prover.known.spared)
 
 
-def _with_computed(one: Proven, scene: Scene) -> Label:
-    """The label, with the lost hops that one can do without a tool."""
-    if one.label.hidden:
-        return one.label
+def _marked(one: Proven, scene: Scene) -> Label:
+    """The label, with the lost hops that one can do without a tool: in the head, or by heart.
+
+    Nobody knows what is invented: values of worlds, and of items that declare a closed world.
+    """
     names = {number: one.item.hops[number - 1].tool.name for number in one.label.lost}
     sums = tuple(number for number, name in names.items() if name in scene.computing)
-    return replace(one.label, computed=sums)
+    is_closed = isinstance(scene, MadeScene) or scene.item.extra.get(CLOSED) is True
+    known = () if is_closed else tuple(number for number in names if number not in sums)
+    return replace(one.label, computed=() if one.label.hidden else sums, knowable=known)
 
 
 async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Proven | Reason:
@@ -194,7 +183,8 @@ async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Prov
         of_worlds = worlds.TRANSFORMATIONS.get(kind)
         drafts = of_worlds(scene, seed) if of_worlds else Reason.NOT_OF_WORLDS
     else:
-        drafts = TRANSFORMATIONS[kind](scene, seed)
+        of_items = TRANSFORMATIONS.get(kind)
+        drafts = of_items(scene, seed) if of_items else Reason.NOT_MADE
     if isinstance(drafts, Reason):
         return drafts
     reasons = []
@@ -253,7 +243,7 @@ class FamilyMaker:
         self,
         items: Sequence[Item],
         certificates: Mapping[str, Certificate],
-        rooms: Rooms,
+        sandbox: Sandbox,
         recipe: Recipe,
     ) -> None:
         """Know all tools.
@@ -261,11 +251,11 @@ class FamilyMaker:
         Args:
             items: the whole data set, where tools of others come from.
             certificates: by id.
-            rooms: where calls are run.
+            sandbox: where calls are run, with the limits of the certificates.
             recipe: what is made.
         """
         self._items, self._certificates = items, certificates
-        self._rooms, self._recipe = rooms, recipe
+        self._sandbox, self._recipe = sandbox, recipe
 
     @cached_property
     def _pool(self) -> Nearest:
@@ -300,7 +290,7 @@ class FamilyMaker:
             SandboxUnavailable: none could be started.
         """
         scene = self._scene(identity)
-        return scene and await _again(*scene, self._rooms, self._recipe)
+        return scene and await _again(*scene, self._sandbox, self._recipe)
 
 
 async def make_all(
@@ -346,11 +336,11 @@ async def _into(
         found[at] = error
 
 
-async def _again(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) -> Family:
+async def _again(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
     """Make a family, anew where the worker was lost under it."""
     for _ in range(MOST_LOST):
         try:
-            return await family_of(scene, basis, rooms, recipe)
+            return await family_of(scene, basis, sandbox, recipe)
         except SandboxFault as fault:
             log.warning("the scenarios of item %s are made anew: %s", scene.item.id, fault)
-    return await family_of(scene, basis, rooms, recipe)
+    return await family_of(scene, basis, sandbox, recipe)

@@ -12,6 +12,7 @@ from toolhop_tools.model import EpisodeAction, Item
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.scenarios.label import Label, Scenario
 from toolhop_tools.scenarios.scene import (
+    SPARE,
     Draft,
     Drafts,
     Reason,
@@ -144,11 +145,15 @@ def _without(
     *, find: tuple[tuple[int, Task], ...] = (),
 ) -> Draft:  # fmt: skip
     """The item without a tool, and its sibling that has it."""
-    more, held = strangers(scene, item, beside, like=[item.all_tools[name]])
+    like = [item.all_tools[name]]
+    more, held = strangers(scene, item, beside, like=like, spare=SPARE)
     whole = replace(item, others=(*item.others, *more, *held))
     own = dict.fromkeys(hop.tool.name for hop in item.hops)
-    names = [*own, *(tool.name for tool in more)]
-    made = shown(whole, [one for one in names if one != name], seed)
+    # Its own distractors stay on offer; tools of others make up the number.
+    beside_own = [one for one in item.tools if one not in own]
+    names = [*own, *beside_own, *(tool.name for tool in more[: max(0, beside - len(beside_own))])]
+    instead = next((tool.name for tool in (*more, *held) if tool.name not in names), None)
+    made = shown(whole, [one for one in [*names, instead] if one and one != name], seed)
     label = Label(Scenario.MISSING_TOOL, scene.item.id, False, EpisodeAction.CHANGE_TOOLS)
     rest = [at for at in range(len(item.hops)) if at not in lost]
     with_it = shown(whole, names, seed)
@@ -158,6 +163,6 @@ def _without(
         expected=answered(with_it, rest) if find else answered(with_it),
         find=find,
     )
-    removable = frozenset(tool.name for tool in (*more, *held))
+    removable = frozenset([*beside_own, *(tool.name for tool in (*more, *held))])
     draft = unsolvable(scene, made, removable, lost, label, seed)
     return replace(draft, siblings=(sibling,))

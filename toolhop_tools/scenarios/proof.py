@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from itertools import islice
 
 from toolhop_sandbox.base import Session
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.answering import Kind, values
 from toolhop_tools.certify.audit import randomised
-from toolhop_tools.certify.calls import MOST_CUT, KnownCalls
-from toolhop_tools.certify.candidates import Task, Tried, texts_of
+from toolhop_tools.certify.calls import KnownCalls
+from toolhop_tools.certify.candidates import Task, texts_of
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof, HopVerdict
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.search import Search
-from toolhop_tools.certify.standing import ungrounded
 from toolhop_tools.dates import whole_date
 from toolhop_tools.declared import compiled, fits
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.leaves import leaves
-from toolhop_tools.model import GoldCall, Item, canonical
+from toolhop_tools.model import GoldCall, Item, Tool, canonical
 from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.label import Checks, Label
-from toolhop_tools.scenarios.scene import Draft, Expected, Gives, Reason, Scene, gold_of
-from toolhop_tools.words import as_text, scalars
+from toolhop_tools.scenarios.scene import (
+    Draft,
+    Expected,
+    Gives,
+    Reason,
+    Scene,
+    gold_of,
+    to_be_tried,
+)
+from toolhop_tools.scenarios.ways import Ways
 
-MOST_OF_ONE, MOST_REVEALED, LONGEST_REVEALED = 4, 8, 60
-"""Values that one tool may pass to another, and all tools together; characters of one."""
-MOST_IN_PAIRS = 80
-"""Calls of a search with what another tool revealed: there are many, and few values to try."""
 OTHERS = 16
 """Calls with other values that show whether a tool computes or looks up."""
 SOME, NEARLY_ALL = 0.3, 0.9
@@ -55,24 +56,25 @@ class Prover:
 
     session: Session
     """Has the limits of the certificate."""
-    patient: Session
-    """Has time for slow tools."""
     basis: Basis
     found: dict[str, HopProof] = field(default_factory=dict)
-    revealed: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """By search: what the tool revealed."""
-    endless: set[str] = field(default_factory=set)
-    """Digests of programs whose calls ran out of time or memory in a search."""
     calls: int = 0
     """Calls that claims and searches made, those included that `known` spared."""
     known: KnownCalls = field(default_factory=KnownCalls)
 
-    async def prove(self, draft: Draft, taken_out: frozenset[str] = frozenset()) -> Proven | Reason:
+    def __post_init__(self) -> None:
+        """Searches share their calls."""
+        self.ways = Ways(self.session, self.known, self.basis.seed)
+
+    async def prove(
+        self, draft: Draft, instead: Mapping[str, str] | None = None
+    ) -> Proven | Reason:
         """The draft as an item whose label holds, or why it does not.
 
         Args:
             draft: what is claimed.
-            taken_out: tools that were taken out of the item that this one is a sibling of.
+            instead: by tool that was taken out of the item that this one is a sibling of, the one
+                that is shown in its place; empty where there is none.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -84,22 +86,24 @@ class Prover:
         for one in draft.expected:
             if not await self._gives(draft.item, one):
                 return Reason.NOT_SOLVED if one.gives is Gives.ANSWER else Reason.STILL_SOLVED
-        twins = await self._twins(draft)
-        if isinstance(twins, Reason):
-            return twins
-        item = _less(draft.item, twins | taken_out)
+        checks = await self._in_vain(draft)
+        if isinstance(checks, Reason):
+            return checks
+        instead = dict(instead or {}) | _instead(draft, {*checks.taken_out})
+        item = _less(draft.item, instead, draft)
         if not item.order:
             return Reason.NO_DONOR
-        tried = sum(task.hop.tool.name not in twins for task in draft.in_vain)
-        before = draft.label.checks
-        checks = Checks(before.tools + tried, (*before.taken_out, *sorted(twins)))
         siblings = []
         for sibling in draft.siblings:
-            proven = await self.prove(sibling, twins)
+            sibling = replace(sibling, removable=draft.removable, further=draft.further)
+            proven = await self.prove(sibling, instead)
             if isinstance(proven, Reason):
                 return proven
             siblings.append(proven)
-        return Proven(item, replace(draft.label, checks=checks), tuple(siblings))
+        label = draft.label
+        if draft.in_vain:
+            label = replace(label, checks=checks)
+        return Proven(item, label, tuple(siblings))
 
     async def computing(self, scene: Scene) -> frozenset[str]:
         """The item's tools that answer calls with values that nobody can have listed."""
@@ -142,58 +146,36 @@ class Prover:
             draft = replace(draft, item=item, expected=(*draft.expected, again))
         return draft
 
-    async def _twins(self, draft: Draft) -> frozenset[str] | Reason:
-        """Tools of others that do a lost job, alone or with what another tool reveals; the reason
-        where one of the item's own does it.
-        """
-        found = set[str]()
-        for task in draft.in_vain:
-            name = task.hop.tool.name
-            if name in found or not _does_job(draft, await self._search(task)):
-                continue
-            if name not in draft.removable:
-                return _fault(draft, name)
-            found.add(name)
-        for task in draft.in_vain if draft.in_pairs else ():
-            name = task.hop.tool.name
-            jobs = [one for one in draft.in_vain if one.asked == task.asked and one is not task]
-            revealed = {
-                text: one.hop.tool.name
-                for one in jobs
-                if one.hop.tool.name not in found
-                for text in self.revealed.get(_key(one), ())
-            }
-            if name in found or not revealed:
-                continue
-            earlier = (*task.asked.earlier, *islice(revealed, MOST_REVEALED))
-            more = replace(task, asked=replace(task.asked, earlier=earlier))
-            proof = await self._search(more, MOST_IN_PAIRS)
-            if not _does_job(draft, proof):
-                continue
-            given = _all_texts(proof.arguments or {})
-            pair = [name, *(revealed[text] for text in revealed if text in given)]
-            out = next((one for one in pair if one in draft.removable), None)
-            if out is None:
-                return _fault(draft, name)
-            found.add(out)
-        return frozenset(found)
+    async def _in_vain(self, draft: Draft) -> Checks | Reason:
+        """How the draft's answers are out of reach; the reason where a tool that stays has one."""
+        tools, done = to_be_tried(draft.item), Checks()
+        out = list[str]()
+        for vain in draft.in_vain:
+            left = [tool for tool in tools if tool.name not in out]
+            searched = await self.ways.search(vain, left, draft.removable)
+            self.calls += searched.calls
+            if searched.fault:
+                return _fault(draft, searched.fault)
+            if searched.undecided:
+                return Reason.UNFINISHED
+            out += sorted(searched.out)
+            done = Checks(
+                len(tools) - len(out), tuple(out),
+                min(done.depth or searched.depth, searched.depth),
+                done.calls + searched.calls, done.untried + searched.untried,
+            )  # fmt: skip
+        return done
 
-    async def _search(self, task: Task, most: int | None = None) -> HopProof:
-        tool = task.hop.tool
-        key = _key(task)
+    async def _search(self, task: Task) -> HopProof:
+        """Search for the gold call of a hop that has a new tool."""
+        key = canonical(
+            [repr(task.asked), task.hop.question, dict(task.schema), task.hop.tool.body_parts]
+        )
         if key not in self.found:
             seed = f"{self.basis.seed}/{task.hop.question}"
-            # A tool that ran out of time all over in one search is given up sooner in the next.
-            basis = self.basis
-            if most is not None:
-                basis = replace(basis, executions=min(basis.executions, most))
-            search = Search(self.session, task, basis, seed, run_batch=self.known)
-            search.calls.cut = MOST_CUT - 1 if tool.program.digest in self.endless else 0
+            search = Search(self.session, task, self.basis, seed, run_batch=self.known)
             self.found[key] = await search.prove()
-            if search.calls.cut >= MOST_CUT:
-                self.endless.add(tool.program.digest)
             self.calls += search.calls.executions
-            self.revealed[key] = _revealed_by(task, search.calls.tried)
         return self.found[key]
 
     async def _gives(self, item: Item, one: Expected) -> bool:
@@ -202,21 +184,8 @@ class Prover:
         if one.accepted and not fits(compiled(schema), schema, one.arguments):
             return False
         self.calls += 1
-        session = self.patient if one.slow else self.session
-        outcome = await session.call(tool.program, one.arguments)
+        outcome = await self.session.call(tool.program, one.arguments)
         return _is_as_expected(one, outcome)
-
-
-def _does_job(draft: Draft, proof: HopProof) -> bool:
-    """Whether a tool counts as one that does a lost job: any call that gives the answer does it."""
-    return proof.verdict is HopVerdict.PROVEN or (proof.executed and not draft.ambiguous_too)
-
-
-def _key(task: Task) -> str:
-    tool = task.hop.tool
-    return canonical(
-        [repr(task.asked), task.hop.question, dict(tool.schema.parameters), tool.body_parts]
-    )
 
 
 def _fault(draft: Draft, name: str) -> Reason:
@@ -225,32 +194,6 @@ def _fault(draft: Draft, name: str) -> Reason:
     lost = {hop.tool.name for at, hop in hops if at in draft.label.lost}
     own = {hop.tool.name for _, hop in hops} - lost
     return Reason.OWN_TOOL if name in own else draft.fault
-
-
-def _revealed_by(task: Task, calls: Sequence[Tried]) -> tuple[str, ...]:
-    """What a tool reveals to calls with what the question says: short values, none of the
-    call's own.
-    """
-    found = dict[str, None]()
-    for one in calls:
-        if not one.text or tells_of_error(one.value) or len(found) >= MOST_OF_ONE:
-            continue
-        if not task.content(one.arguments) or ungrounded(task, one.arguments):
-            continue
-        given = _all_texts(one.arguments)
-        for _, leaf in scalars(one.value):
-            text = as_text(leaf)
-            if (
-                leaf is not None
-                and not isinstance(leaf, bool)
-                and 0 < len(text) <= LONGEST_REVEALED
-            ):
-                found |= {} if text in given else {text: None}
-    return tuple(islice(found, MOST_OF_ONE))
-
-
-def _all_texts(arguments: Mapping[str, JSON]) -> set[str]:
-    return {as_text(leaf) for _, leaf in scalars(dict(arguments))}
 
 
 def _texts(task: Task, arguments: dict[str, JSON]) -> set[str]:
@@ -291,26 +234,29 @@ def _is_as_expected(one: Expected, outcome: Outcome) -> bool:
     if not isinstance(outcome, Returned):
         return one.gives is Gives.NO_ANSWER
     value = read_result(outcome.json_text)
-    if one.gives is Gives.THOUSANDTH:
-        return _has_thousandth(value, one.answer)
     held = judge(one.answer, value, one.arguments) is not None and not tells_of_error(value)
     return held if one.gives is Gives.ANSWER else not held
 
 
-def _has_thousandth(value: JSON, answer: str) -> bool:
-    wanted = plain_number(plain_text(answer))
-    numbers = (
-        Decimal(repr(leaf))
-        for _, leaf in scalars(value)
-        if isinstance(leaf, int | float) and not isinstance(leaf, bool)
+def _instead(draft: Draft, out: set[str]) -> dict[str, str]:
+    """By tool that is taken out: one of the draft's spare tools for its place, else nothing."""
+    item = draft.item
+    off = {*item.order, *out}
+    spare = iter(
+        [tool.name for tool in item.others if tool.name in draft.removable and tool.name not in off]
     )
-    return any(number * 1000 == wanted for number in numbers)
+    places = [name for name in item.order if name in out]
+    return dict.fromkeys(out, "") | {name: next(spare, "") for name in places}
 
 
-def _less(item: Item, names: frozenset[str]) -> Item:
-    """The item without some tools of others."""
-    return replace(
-        item,
-        others=tuple(tool for tool in item.others if tool.name not in names),
-        order=tuple(name for name in item.order if name not in names),
-    )
+def _less(item: Item, instead: Mapping[str, str], draft: Draft) -> Item:
+    """The item without some tools of others, and as many held back as there are to be."""
+    order = [instead.get(name, name) for name in item.order]
+    shown = {name for name in order if name}
+    others, held = list[Tool](), 0
+    for tool in item.others:
+        is_held = tool.name in draft.removable and tool.name not in shown
+        held += is_held
+        if tool.name not in instead and not (is_held and held > draft.further):
+            others.append(tool)
+    return replace(item, others=tuple(others), order=tuple(name for name in order if name))

@@ -20,19 +20,19 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_text
 from toolhop_tools.certify.answering import Kind
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.model import HopProof
-from toolhop_tools.certify.prove import asked
-from toolhop_tools.certify.readable import Asked
 from toolhop_tools.model import GoldCall, Hop, Item, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.scenarios.label import Label, Scenario
 from toolhop_tools.scenarios.masking import without
+from toolhop_tools.scenarios.ways import Vain
 
 MOST_LOOKED_AT, MOST_ALIKE = 300, 20
 """Items that are looked at for another answer, and answers from which one is taken."""
 FURTHER = 3
 """Tools of other items that an item holds and does not show: what a change of tools may bring."""
+SPARE = 4
+"""More of them, in reserve for those that turn out to do a lost job."""
 
 
 class Pool(Protocol):
@@ -125,14 +125,11 @@ class Reason(StrEnum):
     ONE_HOP = "it has one hop"
     NO_DONOR = "the data set has no other item with tools of its own"
     NOTHING_TO_HIDE = "its question says no value that a call requires"
-    ONE_TO_HIDE = "its question says only one such value"
     IS_ANSWER = "a value that would be hidden is also an answer, which the user never gives away"
     STILL_SAID = "a value stays readable or can be guessed when it is taken out"
-    NO_OPTION = "no optional argument has its value in the question"
     NO_CHOICE = "no gold call chooses a value that can be taken out of its schema"
     NO_LIMIT = "no gold call has a name or number that a limit could be about"
     NO_PAIR = "no tool does the job of two hops"
-    NO_ARGUMENT = "no gold call has an argument that could have another name"
     NO_OTHER_ANSWER = "no answer can be replaced by another of its kind"
     # What only running shows:
     OWN_TOOL = "another tool of its own does the lost job"
@@ -142,6 +139,7 @@ class Reason(StrEnum):
     STILL_SOLVED = "the call still gives the answer"
     UNFINISHED = "the search of its tools is too large to be finished"
     NO_LIKE = "its world has no other tool of the kind that could stand in the lost one's place"
+    NOT_MADE = "it is not made any more"
     NOT_OF_WORLDS = "it is not made of items of worlds"
     NAME = "a tool of its own has the name of an action"
     NOT_SOLVED = "a gold call does not give its answer as the item is shown"
@@ -162,7 +160,6 @@ class Gives(StrEnum):
     ANSWER = "the answer"
     NO_ANSWER = "a result without the answer"
     FAILURE = "an error"
-    THOUSANDTH = "a thousandth of the answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +174,6 @@ class Expected:
     """What the error has to say."""
     accepted: bool = True
     """Whether the schema as it is shown must take the arguments."""
-    slow: bool = False
-    """Whether the call may take longer than those of a search."""
 
 
 @dataclass(frozen=True)
@@ -192,12 +187,10 @@ class Draft:
     removable: frozenset[str] = frozenset()
     """Tools of other items, which may be taken out."""
     expected: tuple[Expected, ...] = ()
-    in_vain: tuple[Task, ...] = ()
-    """Searches that must prove nothing: a hop with each tool that could be used in its place."""
-    ambiguous_too: bool = False
-    """Whether a search that ends as ambiguous counts as in vain."""
-    in_pairs: bool = True
-    """Whether those searches are made too with what the other tools tell."""
+    in_vain: tuple[Vain, ...] = ()
+    """Answers that no tool on offer, or that may come, must give."""
+    further: int = FURTHER
+    """Tools of others that are kept and not shown; more of them step in for those taken out."""
     find: tuple[tuple[int, Task], ...] = ()
     """Hops (from 0) whose gold call has to be found anew, and how it is searched for."""
     fault: Reason = Reason.OWN_TOOL
@@ -250,40 +243,37 @@ def answered(item: Item, hops: Iterable[int] | None = None) -> tuple[Expected, .
     )
 
 
-def tried(item: Item, lost: Iterable[int], scene: Scene) -> tuple[Task, ...]:
-    """Each lost hop (from 0) with each tool that is on offer or may come on offer."""
-    return tuple(
-        Task(replace(item.hops[at], tool=tool, gold=None), asked(item, at, scene.returned))
-        for at in lost
-        for tool in _to_be_tried(item)
-    )
+def out_of_reach(scene: Scene, made: Item, lost: Iterable[int]) -> Vain:
+    """The answers of lost hops (from 0) and of all that hang on them, beside what is known.
 
-
-def skipped(item: Item, lost: Iterable[int], scene: Scene) -> tuple[Task, ...]:
-    """Each hop (from 0) that hangs on a lost one, with each such tool, and without the answers that
-    are out of reach: a tool may lead over a lost hop at once.
+    The questions of these hops are read as well, but for the answers in them: a tool may lead over
+    a lost hop at once.
     """
-    gone, questions, tasks = set(lost), dict[int, str](), list[Task]()
-    for at, hop in enumerate(item.hops):
-        fed = [n for n in dict.fromkeys(e.hop - 1 for e in scene.proofs[at].edges) if n in gone]
-        own: str | None = hop.question
-        for n in fed:
-            own = own and without(own, item.hops[n].answer, "that")
-        # A question that spells an answer otherwise would tell it.
-        questions[at] = " ".join([*(questions[n] for n in fed), own or ""]).strip()
-        if not fed:
-            continue
-        gone.add(at)
-        known = [n for n in range(at) if n not in gone]
-        earlier = tuple(item.hops[n].answer for n in known)
-        returned = {k: scene.returned[n] for k, n in enumerate(known) if n in scene.returned}
-        read = mentions(questions[at], earlier)
-        found = Asked(hop.answer, read, earlier, item.question, returned)
-        tasks += [Task(Hop(questions[at], hop.answer, tool), found) for tool in _to_be_tried(item)]
-    return tuple(tasks)
+    gone, golds, known, texts = set(lost), list[str](), list[str](), [made.question]
+    for at, hop in enumerate(made.hops):
+        # A hop that is an item of its own has another place there, and hangs on nothing.
+        whole = len(made.hops) == len(scene.item.hops)
+        spelled = [scene.returned[at]] if whole and at in scene.returned else []
+        fed = {edge.hop - 1 for edge in scene.proofs[at].edges if whole}
+        if at in gone or fed & gone:
+            gone.add(at)
+            texts.append(_less_answers(hop.question, golds))
+            golds += [hop.answer, *spelled]
+        else:
+            known += [hop.answer, *spelled]
+    golds += [made.answer] if made.answer not in golds else []
+    return Vain(" ".join(dict.fromkeys(texts)), tuple(known), tuple(golds))
 
 
-def _to_be_tried(item: Item) -> list[Tool]:
+def _less_answers(text: str, answers: Iterable[str]) -> str:
+    """The text with *that* for answers that are not to be known."""
+    for answer in dict.fromkeys(answers):
+        text = without(text, answer, "that") or text
+    return text
+
+
+def to_be_tried(item: Item) -> list[Tool]:
+    """The tools that are on offer, and those that may come: all but the hops' that are not."""
     off = {hop.tool.name for hop in item.hops} - {*item.order}
     return [
         tool
@@ -293,10 +283,12 @@ def _to_be_tried(item: Item) -> list[Tool]:
 
 
 def strangers(
-    scene: Scene, item: Item, count: int, *, like: Sequence[Tool] | None = None
+    scene: Scene, item: Item, count: int, *, like: Sequence[Tool] | None = None, spare: int = 0
 ) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
-    """Tools of other items: `count` to be shown, the nearest, and as many as are held back."""
-    wanted, found = count + scene.further, list[Tool]()
+    """Tools of other items: `count` to be shown, the nearest, and as many as are held back, with
+    some to spare.
+    """
+    wanted, found = count + scene.further + spare, list[Tool]()
     for tool in scene.pool.others(scene.item, like):
         if len(found) == wanted:
             break
@@ -371,7 +363,7 @@ def unsolvable(
     rest = answered(made, [at for at in range(len(made.hops)) if at not in lost])
     return Draft(
         made, replace(label, lost=tuple(at + 1 for at in lost)), held, (*rest, *expected),
-        (*tried(made, lost, scene), *skipped(made, lost, scene)),
+        (out_of_reach(scene, made, lost),), further=scene.further,
         siblings=(plain_of(scene, seed),),
     )  # fmt: skip
 

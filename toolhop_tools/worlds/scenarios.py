@@ -51,8 +51,6 @@ from toolhop_tools.worlds.world import CODE, make
 
 RARE = 0.02
 """Added to shares of chains, so that none is nothing."""
-SHOWN = "label_shown"
-"""Of an unsolvable item's `extra`: how deep the search went, and how many calls it looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,17 +160,16 @@ def scene_of(item: Item, further: int) -> MadeScene | None:
 # -- what is lost ------------------------------------------------------------------------------
 
 
-def _shown(
-    scene: MadeScene, made: Item, tools: Iterable[MadeTool], values: Iterable[tuple[str, JSON]],
+def _in_vain(
+    scene: MadeScene, tools: Sequence[MadeTool], values: Iterable[tuple[str, JSON]],
     explorer: Explorer | None = None,
-) -> Item | Reason:  # fmt: skip
-    """The item with how its label was shown, or why it was not.
+) -> Checks | Reason:  # fmt: skip
+    """How it is shown that the answer is out of reach, or why it is not.
 
     Args:
-        scene: whose answer is out of reach.
-        made: the item.
+        scene: whose answer.
         tools: on offer, or that may come.
-        values: what its question says.
+        values: what the question says.
         explorer: searches them; that of the scene unless given.
     """
     depth = len(scene.item.hops)
@@ -184,8 +181,7 @@ def _shown(
         return Reason.STILL_SOLVED
     if not searched.complete:
         return Reason.UNFINISHED
-    proof: JSON = {"calls_deep": depth, "calls_searched": searched.calls}
-    return replace(made, extra={**made.extra, SHOWN: proof})
+    return Checks(len(tools), depth=depth, calls=searched.calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +211,10 @@ class _Lost:
         item = shown(item, names, seed)
         return Draft(item, Label(Scenario.PLAIN, item.id, True), expected=answered(item))
 
-    def label(self, scenario: Scenario, family: str, needs: EpisodeAction) -> Label:
+    def label(self, scenario: Scenario, family: str, needs: EpisodeAction, checks: Checks) -> Label:
         """That of the item without it."""
-        tried = len(self.hops) * len([*self.kept, *self.beside, *self.held, self.instead])
         lost = tuple(number + 1 for number in self.hops)
-        checks = Checks(tried, self.taken_out)
+        checks = replace(checks, taken_out=self.taken_out)
         return Label(scenario, family, False, needs, lost=lost, checks=checks)
 
 
@@ -285,13 +280,13 @@ def missing_tool(scene: MadeScene, seed: int) -> Drafts:
     def made_of(losing: _Lost) -> Draft | Reason:
         tools = [*losing.kept, *losing.beside, losing.instead]
         made = shown(losing.base(scene.item), [tool.name for tool in tools], seed)
-        proven = _shown(scene, made, [*tools, *losing.held], scene.values)
-        if isinstance(proven, Reason):
-            return proven
-        label = losing.label(Scenario.MISSING_TOOL, made.id, EpisodeAction.CHANGE_TOOLS)
+        checks = _in_vain(scene, [*tools, *losing.held], scene.values)
+        if isinstance(checks, Reason):
+            return checks
+        label = losing.label(Scenario.MISSING_TOOL, made.id, EpisodeAction.CHANGE_TOOLS, checks)
         rest = [at for at in range(len(made.hops)) if at not in losing.hops]
         whole = losing.whole(scene, seed)
-        return Draft(proven, label, expected=answered(made, rest), siblings=(whole,))
+        return Draft(made, label, expected=answered(made, rest), siblings=(whole,))
 
     return _first(scene, seed, "missing", made_of) if len(scene.item.hops) > 1 else Reason.ONE_HOP
 
@@ -304,15 +299,16 @@ def broken_tool(scene: MadeScene, seed: int) -> Drafts:
         tools = [*losing.kept, *losing.beside, *losing.held]
         whole = losing.whole(scene, seed)
         tool = with_lines(losing.gone.tool, [f"raise RuntimeError({why!r})"])
-        proven = _shown(scene, with_tool(whole.item, name, tool), tools, scene.values)
-        if isinstance(proven, Reason):
-            return proven
-        label = losing.label(Scenario.BROKEN_TOOL, proven.id, EpisodeAction.GIVE_UP)
-        rest = [at for at in range(len(proven.hops)) if at not in losing.hops]
-        hop = proven.hops[losing.hops[0]]
+        made = with_tool(whole.item, name, tool)
+        checks = _in_vain(scene, tools, scene.values)
+        if isinstance(checks, Reason):
+            return checks
+        label = losing.label(Scenario.BROKEN_TOOL, made.id, EpisodeAction.GIVE_UP, checks)
+        rest = [at for at in range(len(made.hops)) if at not in losing.hops]
+        hop = made.hops[losing.hops[0]]
         fails = Expected(name, dict(gold_of(hop).arguments), hop.answer, Gives.FAILURE, why)
-        expected = (*answered(proven, rest), fails)
-        return Draft(proven, label, expected=expected, siblings=(whole,))
+        expected = (*answered(made, rest), fails)
+        return Draft(made, label, expected=expected, siblings=(whole,))
 
     return _first(scene, seed, "broken", made_of)
 
@@ -337,16 +333,15 @@ def unmatched(scene: MadeScene, seed: int) -> Drafts:
     made = replace(item, others=_tools(foreign.tools.values()))
     made = shown(made, [tool.name for tool in chosen], seed)
     tools = [*foreign.tools.values()]
-    proven = _shown(scene, made, tools, scene.values, Explorer(foreign))
-    if isinstance(proven, Reason):
-        return proven
+    checks = _in_vain(scene, tools, scene.values, Explorer(foreign))
+    if isinstance(checks, Reason):
+        return checks
     hops = range(len(item.hops))
-    checks = Checks(len(hops) * len(tools))
     label = Label(
         Scenario.UNMATCHED, item.id, False, EpisodeAction.CHANGE_TOOLS,
         lost=tuple(number + 1 for number in hops), checks=checks,
     )  # fmt: skip
-    return (Draft(proven, label, expected=answered(made), siblings=(plain_of(scene, seed),)),)
+    return (Draft(made, label, expected=answered(made), siblings=(plain_of(scene, seed),)),)
 
 
 def _donor(box: Toolbox, rng: random.Random) -> Toolbox:
@@ -382,14 +377,6 @@ def missing_parameter(scene: MadeScene, seed: int) -> Drafts:
     return tuple(draft for draft in drafts if isinstance(draft, Draft)) or _why(drafts)
 
 
-def missing_parameters(scene: MadeScene, seed: int) -> Drafts:
-    """All of them are."""
-    if len(scene.named) < 2:
-        return Reason.ONE_TO_HIDE if scene.named else Reason.NOTHING_TO_HIDE
-    draft = _hiding(scene, scene.named, seed)
-    return (draft,) if isinstance(draft, Draft) else draft
-
-
 def _why(drafts: Sequence[Draft | Reason]) -> Reason:
     return next((why for why in drafts if isinstance(why, Reason)), Reason.NOTHING_TO_HIDE)
 
@@ -417,14 +404,14 @@ def _hiding(scene: MadeScene, names: Sequence[Names], seed: int) -> Draft | Reas
     plain = plain_of(scene, seed)
     made = replace(plain.item, question=texts[0], hops=hops)
     left = [value for value in scene.values if value[1] not in {name.value for name in names}]
-    proven = _shown(scene, made, scene.made(made.all_tools), left)
-    if isinstance(proven, Reason):
-        return proven
+    checks = _in_vain(scene, scene.made(made.all_tools), left)
+    if isinstance(checks, Reason):
+        return checks
     label = Label(
         Scenario.MISSING_PARAMETER, item.id, False, EpisodeAction.ASK_USER, solvable_after=True,
-        lost=tuple(sorted({one.hop for one in hidden})), hidden=tuple(hidden),
+        lost=tuple(sorted({one.hop for one in hidden})), hidden=tuple(hidden), checks=checks,
     )  # fmt: skip
-    return Draft(proven, label, expected=answered(made), siblings=(plain,))
+    return Draft(made, label, expected=answered(made), siblings=(plain,))
 
 
 def _without(text: str, name: str, of: EntityType, instead: str) -> str:
@@ -448,14 +435,10 @@ TRANSFORMATIONS: Mapping[Scenario, Callable[[MadeScene, int], Drafts]] = Mapping
         Scenario.MISSING_TOOL: missing_tool,
         Scenario.POTENTIAL_TOOL: partial(potential_tool, lose=missing_tool),
         Scenario.MISSING_PARAMETER: missing_parameter,
-        Scenario.MISSING_PARAMETERS: missing_parameters,
         Scenario.UNMATCHED: unmatched,
         Scenario.RESERVE: reserve,
         Scenario.BROKEN_TOOL: broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
-        Scenario.SLOW_TOOL: hazards.slow_tool,
-        Scenario.DRIFTED_SCHEMA: hazards.drifted_schema,
-        Scenario.DRIFTED_OUTPUT: hazards.drifted_output,
         Scenario.CONTRADICTION: hazards.contradiction,
     }
 )

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import anyio
 import click
@@ -20,7 +20,7 @@ from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.export.files import atomic, check_free
 from toolhop_agents.runs.certified import certificates_of
-from toolhop_agents.runs.scenarios import Work, make, yields_json
+from toolhop_agents.runs.scenarios import FamilyFile, Work, make, yields_json
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
@@ -30,9 +30,8 @@ from toolhop_tools.certify.file import path_for
 from toolhop_tools.errors import counted
 from toolhop_tools.load import load, select
 from toolhop_tools.model import Item
-from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.actions import Offer
-from toolhop_tools.scenarios.label import ALL, Scenario, scenarios_of
+from toolhop_tools.scenarios.label import GROUPS, MADE, scenarios_of
 from toolhop_tools.scenarios.make import Family, Recipe, Yields
 
 
@@ -41,7 +40,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 @click.command(context_settings={"show_default": True})
 @data_option
 @click.option("--into", "names", required=True, metavar="NAME[,NAME]",
-              help=f"Scenarios: {ALL}, or some of {', '.join(Scenario)}.")
+              help=f"Scenarios: some of {', '.join((*GROUPS, *MADE))}.")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path),
               help="The file to write, an item a line.")
 @overwrite_option
@@ -66,9 +65,10 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Make scenarios of the items of DATA whose certified chain runs to the gold.
 
-    Tools that are missing, broken, foreign or drifted, values that are hidden: each label is shown
+    Tools that are missing, broken, foreign or wrong, values that are hidden: each label is shown
     by running, and what cannot be shown is not made. The same items, certificates and seed give the
-    same file. docs/scenarios.md says what each scenario is.
+    same file. docs/scenarios.md says what each scenario is. Finished items are kept beside OUT, so
+    that a command that was stopped goes on where it was.
 
     Exit code 0: done, whatever could be made. 2: bad input, or certificates are missing.
     """
@@ -82,12 +82,14 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
     work = Work(dataset, chosen, certificates, recipe, flags["sandbox"], flags["at_a_time"],
                 cluster=cluster)
     yields = Yields()
-    with atomic(out) as beside:
-        with beside.open("wb") as file:
-            cut = anyio.run(partial(_make, work, file, yields))
-        if cut:
-            say("stopped; nothing is written")
-            sys.exit(INTERRUPTED)
+    kept = FamilyFile(out.with_name(f"{out.name}.families"), work, yields)
+    if anyio.run(partial(_make, work, kept)):
+        say(f"stopped after {counted(kept.done, 'item')}; the same command goes on")
+        sys.exit(INTERRUPTED)
+    with atomic(out) as beside, beside.open("wb") as file:
+        kept.into(file)
+    kept.path.unlink()
+    kept.close()
     figures = yields_json(yields, recipe.into)
     if as_json:
         click.echo(json.dumps({"file": str(out), **figures}, ensure_ascii=False))
@@ -97,20 +99,18 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
 
 
 # fmt: on
-async def _make(work: Work, file: BinaryIO, yields: Yields) -> bool:
-    """Write the items; True where a signal cut it off."""
+async def _make(work: Work, kept: FamilyFile) -> bool:
+    """Make the families that are not there yet; True where a signal cut it off."""
     shown = Steps(ErrorConsole(), "perturb", len(work.chosen))
 
     def add(item: Item, family: Family | None) -> None:
-        del item
-        yields.add(family)
-        for one in family.items if family else ():
-            line = json.dumps(to_row(one), ensure_ascii=False)
-            file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+        kept.add(item, family)
         shown.step()
 
     with shown:
-        return await until_signal(lambda: make(work, add))
+        for _ in range(kept.done):
+            shown.step()
+        return await until_signal(lambda: make(work, add, done=kept.done))
 
 
 # -- what came of it ---------------------------------------------------------------------------

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from toolhop_agents.runs.job import Job
 from toolhop_agents.runs.signals import Interrupted, until_signal
@@ -13,11 +18,14 @@ from toolhop_agents.runs.spread import Cluster, Isolation, Making, making_famili
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.docker.engine import Transport
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.certify.model import Certificate
-from toolhop_tools.errors import BadChoice
+from toolhop_tools.certify.model import Certificate, to_json
+from toolhop_tools.errors import BadChoice, ToolsError
+from toolhop_tools.growing import RowFile
 from toolhop_tools.model import DataSet, Item
+from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.label import Scenario, label_of, own_id
 from toolhop_tools.scenarios.make import Family, Recipe, Yields, make_all
+from toolhop_tools.scenarios.scene import Reason, Refused
 
 
 @dataclass(frozen=True)
@@ -41,8 +49,10 @@ class Work:
     """Where it is done; here where None."""
 
 
-async def make(work: Work, on_family: Callable[[Item, Family | None], None]) -> None:
-    """Make the families of the chosen items; `on_family` has them in order.
+async def make(
+    work: Work, on_family: Callable[[Item, Family | None], None], *, done: int = 0
+) -> None:
+    """Make the families of the chosen items but the first `done`; `on_family` has them in order.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `make_all`.
@@ -52,7 +62,85 @@ async def make(work: Work, on_family: Callable[[Item, Family | None], None]) -> 
     isolation = Isolation(work.sandbox, workers, work.base, work.runtime, work.transport)
     making = Making(work.data.around(work.chosen).items, work.certificates, work.recipe, isolation)
     async with making_families(making, work.cluster) as (one, at_a_time):
-        await make_all(work.chosen, one, at_a_time=at_a_time, on_family=on_family)
+        await make_all(work.chosen[done:], one, at_a_time=at_a_time, on_family=on_family)
+
+
+class FamiliesError(ToolsError):
+    """A file of finished families that cannot be read or written; says which, and what to do."""
+
+
+class FamilyFile(RowFile):
+    """Families as they are finished, in the order of the items: what a kill leaves is gone on from.
+
+    Lines: what it is made of, then for each item its family's rows, refusals and calls.
+    """
+
+    fault = FamiliesError
+    wanted = "no family of scenarios"
+
+    def __init__(self, path: Path, work: Work, yields: Yields) -> None:
+        """Read what is there; a file of other items or another recipe is begun anew.
+
+        Args:
+            path: where it stands until `out` has all rows.
+            work: what is made.
+            yields: has what is read and added counted.
+
+        Raises:
+            FamiliesError: it cannot be read or written.
+        """
+        parts = [
+            version("toolhop-env"), work.data.digest, [item.digest for item in work.chosen],
+            [to_json(one) for one in work.certificates.values()], asdict(work.recipe),
+        ]  # fmt: skip
+        self._key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        self._yields = yields
+        self.done = 0
+        """Items whose families are there."""
+        if path.exists() and not _begins_with(path, self._key):
+            path.unlink()
+        super().__init__(path)
+        self.open(lock=True)
+        if not self.path.stat().st_size:
+            self.append({"of": self._key})
+
+    def take(self, row: dict[str, Any]) -> None:
+        """See `RowFile`."""
+        if "of" in row:
+            return
+        family = None
+        if row["made"]:
+            refused = [Refused(Scenario(kind), row["item"], Reason(why)) for kind, why in row["no"]]
+            labels = tuple(label_of(one["gold"]) for one in row["rows"])
+            family = Family((), tuple(refused), labels, row["calls"])
+        self._yields.add(family)
+        self.done += 1
+
+    def add(self, item: Item, family: Family | None) -> None:
+        """Keep what came of an item.
+
+        Raises:
+            FamiliesError: it cannot be written.
+        """
+        refused: list[JSON] = [[no.scenario, no.reason] for no in family.refused] if family else []
+        rows: list[JSON] = [to_row(one) for one in family.items] if family else []
+        self.append({
+            "item": item.id, "made": family is not None, "rows": rows, "no": refused,
+            "calls": family.calls if family else 0,
+        })  # fmt: skip
+
+    def into(self, out: BinaryIO) -> None:
+        """Write the rows of all families, an item a line."""
+        with self.path.open("rb") as lines:
+            for line in lines:
+                for row in json.loads(line).get("rows", []):
+                    text = json.dumps(row, ensure_ascii=False)
+                    out.write(text.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def _begins_with(path: Path, key: str) -> bool:
+    with path.open("rb") as file:
+        return key.encode() in file.readline()
 
 
 async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:

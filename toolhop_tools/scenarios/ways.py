@@ -1,0 +1,553 @@
+"""Ways round a lost answer: looked for by running every tool that is on offer or may come.
+
+A certificate's search is made to be precise. This one is made for recall: whatever call, or calls
+one upon another's result, gives an answer that should be out of reach is a way, whether or not the
+question's words say that it should be made. What limits it is counted (calls), and no clock; a call
+that is cut off leaves its tool undecided, which is not in vain.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+from toolhop_sandbox.base import Program, Session
+from toolhop_sandbox.outcome import JSON, Died, OutOfMemory, TimedOut
+from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.certify.audit import randomised
+from toolhop_tools.certify.calls import KnownCalls
+from toolhop_tools.certify.candidates import Candidate, Provenance, Task, Tried, filled, key_of
+from toolhop_tools.certify.judging import judge
+from toolhop_tools.certify.mentions import mentions
+from toolhop_tools.certify.readable import Asked
+from toolhop_tools.dates import dates_in, whole_date
+from toolhop_tools.failures import tells_of_error
+from toolhop_tools.leaves import Leaf, with_value
+from toolhop_tools.model import Hop, Tool, canonical
+from toolhop_tools.words import as_text, runs, scalars, words
+from toolhop_tools.worlds.units import UNITS
+
+ALONE, COMPOSED = 400, 400
+"""Calls of one tool with what is known, and with what other calls revealed."""
+IN_THREES = 600
+"""Calls of all tools together upon the results of two others, where these are all there are."""
+MOST_REVEALED, LONGEST_REVEALED = 16, 60
+"""Values that one tool may pass to others, and characters of one."""
+BASES, LOOKED_AT = 4, 60
+"""Calls of one tool, with different options, into which revealed values are put; those among which
+they are looked for."""
+LONGEST_PHRASE = 3
+"""Words of a question that are given together as a text."""
+NUMBERS = range(13)
+SIBLINGS = 8
+"""Calls with other values, which must not give the answer as well."""
+CONSTANT, COMPUTES = 0.5, 0.9
+"""Share of those calls above which a result hangs on no value; that are answered by what
+computes."""
+FEW_DIGITS = 3
+"""Digits from which on a number is hardly met by chance."""
+
+
+@dataclass(frozen=True)
+class Vain:
+    """Answers that must be out of reach."""
+
+    text: str
+    """What may be read: the question, and sub-questions that say no such answer."""
+    known: tuple[str, ...]
+    """Answers that can be had."""
+    golds: tuple[str, ...]
+    """Those that must not be had."""
+    depth: int = 3
+    """Calls one upon another's result that are tried at most."""
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What calls are filled with."""
+        read = mentions(self.text, self.known)
+        read = replace(read, answers=tuple(enumerate(self.known)))
+        return Asked("", read, self.known, self.text, {})
+
+    @cached_property
+    def phrases(self) -> tuple[str, ...]:
+        """The texts as a whole, and runs of their words."""
+        said = self.text.split()
+        parts = (
+            " ".join(said[at : at + size]).strip(".,;:?!()'\"")
+            for size in range(1, LONGEST_PHRASE + 1)
+            for at in range(len(said) - size + 1)
+        )
+        return tuple(dict.fromkeys((self.text, *(part for part in parts if len(part) > 2))))
+
+    @cached_property
+    def wanted(self) -> tuple[Wanted, ...]:
+        """The answers that must not be had, each once."""
+        return tuple(Wanted(gold) for gold in dict.fromkeys(self.golds) if gold.strip())
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What came of a search."""
+
+    out: frozenset[str]
+    """Tools that may be taken out, and have to be: they give an answer, or are undecided."""
+    fault: str = ""
+    """A tool that has to stay and gives one, alone or with others that have to stay."""
+    way: str = ""
+    """Its call, and the tools whose results it takes."""
+    undecided: str = ""
+    """A tool that has to stay, calls of which were cut off."""
+    depth: int = 0
+    """Calls one upon another's result up to which all were tried, but for those counted here:"""
+    untried: int = 0
+    """Calls beyond the budget."""
+    calls: int = 0
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call to be tried."""
+
+    arguments: dict[str, JSON]
+    by: tuple[str, ...] = ()
+    """Tools whose results it takes."""
+    guessed: bool = False
+    """Whether it takes a text of the tool's own code, which nobody sees."""
+    filler: bool = False
+
+
+@dataclass
+class _Tool:
+    """A tool in a search, and what was tried of it."""
+
+    tool: Tool
+    removable: bool
+    task: Task
+    seen: set[str] = field(default_factory=set)
+    bases: list[tuple[dict[str, JSON], list[Leaf]]] = field(default_factory=list)
+    computes: bool | None = None
+    """Whether it answers whatever it is given; None before it was seen."""
+    results: list[tuple[_Call, JSON]] = field(default_factory=list)
+    """Of the last level: calls that answered, and what."""
+
+
+class Ways:
+    """The searches of one family: a call of the same code and arguments is run once."""
+
+    def __init__(self, session: Session, known: KnownCalls, seed: int) -> None:
+        """Make ready; `known` runs the calls in `session`."""
+        self._session, self._known, self._seed = session, known, seed
+        self._alone: dict[tuple[Vain, Program, str], tuple[list[_Call], int]] = {}
+
+    async def search(
+        self, vain: Vain, tools: Iterable[Tool], removable: frozenset[str]
+    ) -> Searched:
+        """Try every tool, and tools upon each other's results.
+
+        Args:
+            vain: what must not be had.
+            tools: with programs as bodies.
+            removable: tools that are taken out where they give it.
+
+        Raises:
+            SandboxFault, SandboxUnavailable: as `Session.call`.
+        """
+        looked = _Look(self, vain, tools, removable)
+        return await looked.through()
+
+    def alone(self, vain: Vain, task: Task) -> tuple[list[_Call], int]:
+        """A tool's calls with what is known, and how many the budget leaves out."""
+        key = vain, task.hop.tool.program, canonical(dict(task.schema))
+        if key not in self._alone:
+            made = _alone(task, vain)
+            possible = math.prod(len(task.pools[name]) for name in task.required)
+            calls = _new(task, made, set())
+            self._alone[key] = calls, max(0, possible - len(calls))
+        return self._alone[key]
+
+    async def run(self, program: Program, calls: Sequence[_Call]) -> list[Tried | None]:
+        """What came of calls; None of one that was not made as too many were cut off."""
+        runs = await self._known(self._session, program, [call.arguments for call in calls])
+        return [
+            None
+            if run is None
+            else Tried(Candidate(call.arguments, Provenance.SEARCH), run.outcome)
+            for call, run in zip(calls, runs, strict=True)
+        ]
+
+    async def siblings(self, task: Task, arguments: dict[str, JSON]) -> list[Tried]:
+        """The call with other values."""
+        sets = randomised(task, arguments, SIBLINGS, f"{self._seed}/{task.hop.tool.name}")
+        ran = await self.run(task.hop.tool.program, [_Call(one) for one in sets])
+        return [one for one in ran if one is not None]
+
+
+class _Look:
+    """One search."""
+
+    def __init__(
+        self, ways: Ways, vain: Vain, tools: Iterable[Tool], removable: frozenset[str]
+    ) -> None:
+        self.ways, self.vain = ways, vain
+        self.tools = {
+            tool.name: _Tool(tool, tool.name in removable, Task(Hop("", "", tool), vain.asked))
+            for tool in tools
+        }
+        self.out, self.fault, self.way, self.undecided = set[str](), "", "", ""
+        self.untried = self.calls = 0
+        self.passed = {words(text) for text in vain.known}
+
+    async def through(self) -> Searched:
+        depth = 0
+        for level in range(1, self.vain.depth + 1):
+            revealed = self._revealed() if level > 1 else []
+            if level > 1 and not revealed:
+                depth = self.vain.depth
+                break
+            possible = sum(_possible(at, revealed) for _, at in self._left()) if level > 2 else 0
+            if possible > IN_THREES:
+                self.untried += possible
+                break
+            for name, at in self._left():
+                if name not in self.out and not (self.fault or self.undecided):
+                    await self._try(at, self._planned(at, revealed))
+            if self.fault or self.undecided:
+                break
+            depth = level
+        return Searched(
+            frozenset(self.out),
+            self.fault,
+            self.way,
+            self.undecided,
+            depth,
+            self.untried,
+            self.calls,
+        )
+
+    def _left(self) -> list[tuple[str, _Tool]]:
+        return [(name, at) for name, at in self.tools.items() if name not in self.out]
+
+    def _planned(self, at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> list[_Call]:
+        """The calls of one tool that a level makes, each once in a search."""
+        if not revealed:
+            calls, untried = self.ways.alone(self.vain, at.task)
+            at.bases = _bases(at.task, calls)
+            at.seen = {key_of(call.arguments) for call in calls if not call.guessed}
+            self.untried += untried
+            return calls
+        made = itertools.islice(_composed(at, revealed), COMPOSED)
+        self.untried += max(0, _possible(at, revealed) - COMPOSED)
+        return _new(at.task, made, at.seen)
+
+    async def _try(self, at: _Tool, calls: Sequence[_Call]) -> None:
+        calls = [call for call in calls if self.out.isdisjoint(call.by)]
+        ran = await self.ways.run(at.tool.program, calls)
+        self.calls += len(calls)
+        at.results = []
+        for call, tried in zip(calls, ran, strict=True):
+            if tried is None or isinstance(tried.outcome, TimedOut | OutOfMemory | Died):
+                if at.removable:
+                    self.out.add(at.tool.name)
+                else:
+                    self.undecided = at.tool.name
+                return
+            value = tried.value
+            if not tried.text or tells_of_error(value) or not self.out.isdisjoint(call.by):
+                continue
+            if at.computes is None and at.task.content(call.arguments) and not call.by:
+                at.computes = await self._computes(at, call)
+            if call.filler and at.computes:
+                # Whoever chooses the numbers of a sum has it without the tool.
+                continue
+            if self._has(at, value, call) and await self._is_way(at, call, value):
+                way = (at.tool.name, *reversed(call.by))
+                gone = next((name for name in way if self.tools[name].removable), None)
+                if gone is None:
+                    self.fault, self.way = at.tool.name, f"{way}: {call.arguments}"
+                    return
+                self.out.add(gone)
+                if gone == at.tool.name:
+                    return
+            elif not call.guessed:
+                at.results.append((call, value))
+
+    def _has(self, at: _Tool, value: JSON, call: _Call) -> bool:
+        """Whether a result has an answer; what a tool computes has no other unit."""
+        given, units = call.arguments, not at.computes
+        return any(one.held(value, given, units=units) for one in self.vain.wanted)
+
+    async def _computes(self, at: _Tool, call: _Call) -> bool:
+        """Whether a tool answers whatever it is given."""
+        others = await self.ways.siblings(at.task, call.arguments)
+        answered = {repr(one.value) for one in others if one.text and not _is_empty(one.value)}
+        return len(answered) >= COMPUTES * len(others) > 0
+
+    async def _is_way(self, at: _Tool, call: _Call, value: JSON) -> bool:
+        """Whether the answer hangs on the call's values, or stands beside what is known."""
+        if call.guessed and not at.removable:
+            return False
+        if not at.task.content(call.arguments):
+            # Nothing to vary: any listing of a tool of others is a way, and a single value.
+            return at.removable or len(scalars(value)) == 1 or self._beside(value)
+        others = await self.ways.siblings(at.task, call.arguments)
+        hits = sum(
+            self._has(at, one.value, _Call(one.arguments))
+            for one in others
+            if one.text and not tells_of_error(one.value)
+        )
+        return hits <= CONSTANT * len(others) or self._beside(value)
+
+    def _beside(self, value: JSON) -> bool:
+        """Whether a record, or an entry of a table, has the answer and something known."""
+        said = words(self.vain.text)
+        for record in _records(value):
+            texts = [text for text in _texts(record) if len(words(text)) > 0]
+            has = any(gold.held(record, {}) for gold in self.vain.wanted)
+            if has and any(
+                words(text) in self.passed or (len(text) > 3 and runs(words(text), said))
+                for text in texts
+            ):
+                return True
+        return False
+
+    def _revealed(self) -> list[tuple[tuple[str, ...], JSON]]:
+        """Values that the last level's results have, with the tools whose they are; the first of
+        each tool come first.
+        """
+        by_tool = []
+        said = self.vain.text.casefold()
+        for name, at in self._left():
+            found = dict[str, tuple[tuple[str, ...], JSON]]()
+            for call, value in at.results:
+                given = {as_text(leaf) for _, leaf in scalars(call.arguments)}
+                for leaf in (*(leaf for _, leaf in scalars(value)), *_keys(value)):
+                    text = as_text(leaf)
+                    if len(found) >= MOST_REVEALED:
+                        break
+                    if leaf is None or isinstance(leaf, bool) or text in given:
+                        continue
+                    if not 0 < len(text) <= LONGEST_REVEALED or text.casefold() in said:
+                        continue
+                    if any(same_answer(text, known) for known in self.vain.known):
+                        continue
+                    found.setdefault(text, ((*call.by, name), leaf))
+            by_tool.append(list(found.values()))
+        rows = itertools.zip_longest(*by_tool)
+        return [one for row in rows for one in row if one is not None]
+
+
+def _new(task: Task, made: Iterable[_Call], seen: set[str]) -> list[_Call]:
+    """The calls that the schema takes and that were not seen; they are from now on."""
+    calls, guessed = list[_Call](), set[str]()
+    for call in made:
+        key = key_of(call.arguments)
+        if key not in seen and key not in guessed and task.accepts(call.arguments):
+            # Another tool's result may name what is a guess now.
+            (guessed if call.guessed else seen).add(key)
+            calls.append(call)
+    return calls
+
+
+def _alone(task: Task, vain: Vain) -> Iterator[_Call]:
+    """Calls with what is known, then with words of the question, then with what the code has."""
+    plain = [*itertools.islice(filled(task), ALONE)]
+    for made in plain:
+        yield _Call(made.arguments, filler="filler" in made.sources.values())
+    if not plain:
+        return
+    base = plain[0].arguments
+    for leaf in task.content(base):
+        if isinstance(leaf.value, str):
+            for phrase in vain.phrases[:ALONE]:
+                yield _Call(with_value(base, leaf.path, phrase))
+            for text in task.source.texts:
+                if not any(gold.held(text, {}) for gold in vain.wanted):
+                    yield _Call(with_value(base, leaf.path, text), guessed=True)
+        elif isinstance(leaf.value, int):
+            for number in NUMBERS:
+                yield _Call(with_value(base, leaf.path, number), filler=True)
+
+
+def _bases(task: Task, calls: Sequence[_Call]) -> list[tuple[dict[str, JSON], list[Leaf]]]:
+    """Calls of a tool that differ in their options or their parameters, and what they are about."""
+    found = dict[str, tuple[dict[str, JSON], list[Leaf]]]()
+    for call in calls[:LOOKED_AT]:
+        content = task.content(call.arguments)
+        places = [leaf.path for leaf in content]
+        options = [pair for pair in scalars(dict(call.arguments)) if pair[0] not in places]
+        found.setdefault(repr((options, places)), (call.arguments, content))
+        if len(found) == BASES:
+            break
+    return [*found.values()]
+
+
+def _possible(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> int:
+    """How many calls `_composed` may give."""
+    sizes = [len(content) for _, content in at.bases]
+    first = min(MOST_REVEALED, len(revealed))
+    return len(revealed) * sum(sizes) + first * (first - 1) * max(0, sum(sizes[:1]) - 1)
+
+
+def _composed(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> Iterator[_Call]:
+    """Calls with a revealed value at one place, and at two."""
+    for by, value in revealed:
+        for base, content in at.bases:
+            for leaf in content:
+                if (given := _as_given(leaf.value, value)) is not None:
+                    yield _Call(with_value(base, leaf.path, given), by)
+    for (by, one), (other_by, other) in itertools.permutations(revealed[:MOST_REVEALED], 2):
+        for base, content in at.bases[:1]:
+            for first, second in itertools.pairwise(content):
+                values = _as_given(first.value, one), _as_given(second.value, other)
+                if values[0] is not None and values[1] is not None:
+                    arguments = with_value(base, first.path, values[0])
+                    arguments = with_value(arguments, second.path, values[1])
+                    yield _Call(arguments, tuple(dict.fromkeys((*by, *other_by))))
+
+
+def _as_given(held: JSON, value: JSON) -> JSON:
+    """A value in the type of an argument; None where it has none."""
+    if isinstance(held, str):
+        return as_text(value)
+    number = plain_number(as_text(value))
+    if number is None or abs(number) >= 10**15 or isinstance(held, bool):
+        return None
+    whole = number == int(number)
+    if isinstance(held, int):
+        return int(number) if whole else None
+    return int(number) if whole else float(number)
+
+
+# -- whether a result has an answer ------------------------------------------------------------
+
+
+def _factors() -> tuple[float, ...]:
+    """What numbers in other units differ by."""
+    sizes = [
+        float(one.size / other.size)
+        for one, other in itertools.permutations(UNITS.values(), 2)
+        if one.measures == other.measures
+    ]
+    powers = [10.0**power for power in (-9, -6, -3, -2, 2, 3, 6, 9)]
+    return tuple({round(one, 12): one for one in (*sizes, *powers)}.values())
+
+
+_FACTORS = _factors()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An answer, and whether a result has it in whatever notation."""
+
+    gold: str
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        return words(self.gold)
+
+    @cached_property
+    def _number(self) -> float | None:
+        number = plain_number(plain_text(self.gold))
+        return None if number is None else float(number)
+
+    @cached_property
+    def _half(self) -> float:
+        """Half a unit of the number's last digit."""
+        number = plain_number(plain_text(self.gold))
+        exponent = number.as_tuple().exponent if number is not None else 0
+        return 0.5 * 10.0 ** int(exponent)
+
+    @cached_property
+    def is_slight(self) -> bool:
+        """Whether chance gets to it: a letter, a number of few digits."""
+        number = self._number
+        few = number is not None and abs(number) < self._half * 2 * 10 ** (FEW_DIGITS - 1)
+        return few or len(plain_text(self.gold)) == 1
+
+    def held(self, value: JSON, arguments: Mapping[str, JSON], *, units: bool = True) -> bool:
+        """Whether a result has it, with `units` in another unit too, and the arguments do not."""
+        if self.is_slight:
+            same = any(
+                same_answer(self.gold, as_text(leaf)) for _, leaf in scalars(dict(arguments))
+            )
+            return not same and judge(self.gold, value, dict(arguments)) is not None
+        texts = [*_keys(value), *(leaf for _, leaf in scalars(value))]
+        if not any(self._in(leaf, units) for leaf in texts):
+            return False
+        return not any(self._in(leaf, units) for _, leaf in scalars(dict(arguments)))
+
+    def _in(self, leaf: JSON, units: bool) -> bool:
+        if leaf is None or isinstance(leaf, bool):
+            return False
+        if isinstance(leaf, int | float):
+            return self._near(float(leaf), units) if abs(leaf) < 10**300 else False
+        return isinstance(leaf, str) and self._in_text(leaf, units)
+
+    def _near(self, number: float, units: bool) -> bool:
+        """Whether a number is the answer, rounded or in another unit."""
+        if self._number is None:
+            return False
+        if number == self._number or (
+            not number.is_integer() and abs(number - self._number) <= self._half
+        ):
+            return True
+        digits = f"{abs(number):.12g}".replace(".", "").strip("0")
+        return (
+            units
+            and len(digits) >= FEW_DIGITS
+            and any(abs(number * factor - self._number) <= self._half for factor in _FACTORS)
+        )
+
+    @lru_cache(maxsize=20_000)  # noqa: B019 -- an answer lives as long as its family
+    def _in_text(self, text: str, units: bool) -> bool:
+        said = words(text)
+        if runs(self._words, said):
+            return True
+        if self._number is not None:
+            numbers = (plain_number(word) for word in said)
+            return any(
+                number is not None and self._near(float(number), units) for number in numbers
+            )
+        day = whole_date(self.gold)
+        return day is not None and any(found == day for _, found in dates_in(text))
+
+
+def _keys(value: JSON) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield key
+            yield from _keys(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _keys(part)
+
+
+def _is_empty(value: JSON) -> bool:
+    return tells_of_error(value) or all(leaf is None or leaf == "" for _, leaf in scalars(value))
+
+
+def _texts(value: JSON) -> Iterator[str]:
+    yield from _keys(value)
+    yield from (as_text(leaf) for _, leaf in scalars(value))
+
+
+def _records(value: JSON) -> Iterator[JSON]:
+    """Parts of a value that say one thing: records of plain values, entries, rows, texts."""
+    if isinstance(value, dict):
+        if not any(isinstance(part, dict | list) for part in value.values()):
+            yield value
+        for key, part in value.items():
+            yield {key: part}
+            yield from _records(part)
+    elif isinstance(value, list):
+        if not any(isinstance(part, dict | list) for part in value):
+            yield value
+        for part in value:
+            if isinstance(part, dict):
+                yield part
+            yield from _records(part)
+    elif isinstance(value, str):
+        yield value
