@@ -188,8 +188,9 @@ class Episode:
         )
         if self._prefix is not None:
             self._keep(self._prefix)
-        runs = (one for one in self._usable.values() if isinstance(one.body, Program | Flaky))
-        if programs := [tool.program for tool in runs]:
+        runs = [one for one in self._usable.values() if isinstance(one.body, Program | Flaky)]
+        first = [one.body.first for one in runs if isinstance(one.body, Flaky) and one.body.first]
+        if programs := [*(tool.program for tool in runs), *first]:
             await self._take_session(programs)
         self._entered = True
         # Waiting for a free worker is not the agent's time.
@@ -366,11 +367,13 @@ class Episode:
                 return Returned('"done"'), None
             case RecordedTable() as table:
                 return await self._stand_ins.look_up(tool, table, call.arguments)
-            case Flaky(_, failures, error) if self._ran(call.tool) < failures:
+            case Flaky(_, failures, error, None) if self._ran(call.tool) < failures:
                 return Raised("RuntimeError", error), None
-            case _:
+            case body:
                 if self._session is None:
                     raise EpisodeOver("the episode was left while a call was under way")
+                if isinstance(body, Flaky) and body.first and self._ran(call.tool) < body.failures:
+                    tool = replace(tool, body=body.first)
                 return await Programs(self._session).respond(tool, call.arguments), None
 
     def _ran(self, tool: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -21,8 +22,9 @@ from toolhop_env.setting import Setting
 from toolhop_env.tool_change import FIRST, coming
 from toolhop_env.trace import Ending, ResultOrigin, ToolsChanged, Trace, from_lines, to_line
 from toolhop_env.user import UserReply
+from toolhop_sandbox.base import Program
 from toolhop_sandbox.canned import CannedSandbox
-from toolhop_tools.model import EpisodeAction, Item
+from toolhop_tools.model import EpisodeAction, Flaky, Item
 
 ASKS = raw("talk_to_user", {"question": "Which country?"}, "ask")
 CHANGES = raw("change_tools", {"reason": "none fits", "need": "the capital of a country"}, "change")
@@ -168,6 +170,18 @@ def test_a_flaky_tool_fails_at_first_and_a_resumed_episode_counts_on() -> None:
     for turn in (2, 3):
         again = played(flaky(2), *replies[turn - 1 :], resume_from=trace.before_turn(turn))
         assert [call.error for call in again.calls] == errors
+
+
+def test_a_tool_that_is_wrong_at_first_gives_a_result_each_time() -> None:
+    right = CAPITAL.program
+    body = Flaky(right, 1, "", Program(right.source, POPULATION.program.function))
+    item = flaky()
+    tool = replace(CAPITAL, body=body)
+    item = replace(item, hops=(replace(item.hops[0], tool=tool), *item.hops[1:]))
+    look = raw("capital_of", {"country": "Oslo"}, "wrong")
+    trace = played(item, calling(look), calling(LOOKS_UP), Reply("Oslo"))
+    assert feedback(trace)[-2:] == ["717710", "Oslo"]
+    assert [call.error for call in trace.calls] == [None, None]
 
 
 def test_a_fork_keeps_the_tools_that_came_before_it() -> None:

@@ -22,6 +22,7 @@ from toolhop_tools.certify.search import Search
 from toolhop_tools.leaves import Leaf
 from toolhop_tools.model import EpisodeAction, Flaky, Hop, Item, Tool, ToolSchema
 from toolhop_tools.reading import read_result
+from toolhop_tools.scenarios import hazards
 from toolhop_tools.scenarios.actions import TOOLS, Offer
 from toolhop_tools.scenarios.kinds import kind_of
 from toolhop_tools.scenarios.label import (
@@ -293,14 +294,41 @@ def test_a_flaky_tool_has_its_program_and_fails_a_few_times(made: Made) -> None:
         assert 1 <= body.failures <= 2
 
 
-def test_two_tools_contradict_and_the_question_says_which_to_believe(made: Made) -> None:
-    for item, label in of(made, Scenario.CONTRADICTION):
+@pytest.mark.parametrize("kind", [Scenario.WRONG_ONCE, Scenario.WRONG_ALWAYS])
+def test_a_wrong_value_is_contradicted_by_a_record_on_the_only_way(
+    made: Made, kind: Scenario
+) -> None:
+    for item, label in of(made, kind):
         assert label.recovery is not None
-        ((name, arguments),) = label.recovery.items()
-        stem, _, source = name.rpartition("_")
-        (other,) = [one for one in item.tools if one.startswith(stem) and one != name]
-        assert call(item.all_tools[name], arguments) != call(item.all_tools[other], arguments)
-        assert f"go by the {source.capitalize()} records" in item.question
+        ((reads, arguments),) = label.recovery.items()
+        at = next(n for n, hop in enumerate(item.hops) if hop.tool.name == reads)
+        named, read = item.hops[at - 1 : at + 1]
+        assert named.gold is not None
+        assert read.gold is not None
+        assert {*read.gold.arguments.values()} == {named.answer} == {*arguments.values()}
+        body = named.tool.body
+        wrong = body.first if isinstance(body, Flaky) else body
+        assert isinstance(wrong, Program)
+        assert isinstance(body, Flaky) is (kind is Scenario.WRONG_ONCE)
+        copy = call(replace(named.tool, body=wrong), named.gold.arguments)
+        record = call(read.tool, arguments)
+        assert isinstance(copy, Returned)
+        assert isinstance(record, Returned)
+        value = read_result(copy.json_text)
+        assert judge(read.answer, value, {}) is None
+        assert judge(named.answer, value, {}) is not None
+        assert judge(read.answer, read_result(record.json_text), {}) is not None
+        if isinstance(body, Flaky):
+            again = call(named.tool, named.gold.arguments)
+            assert isinstance(again, Returned)
+            assert judge(read.answer, read_result(again.json_text), {}) is not None
+        others = {name: tool for name, tool in item.tools.items() if name != named.tool.name}
+        assert not any(named.answer in str(tool.schema) for tool in others.values())
+
+
+def test_what_is_broken_for_good_does_not_say_to_try_again() -> None:
+    assert all("again" in text for text in hazards.BUSY)
+    assert not any("again" in text for text in hazards.DOWN)
 
 
 def test_clones_state_their_limits_and_none_or_one_fits(made: Made) -> None:

@@ -174,6 +174,8 @@ class Expected:
     """What the error has to say."""
     accepted: bool = True
     """Whether the schema as it is shown must take the arguments."""
+    first: bool = False
+    """Whether it is the first call of an episode, in which a tool may run otherwise."""
 
 
 @dataclass(frozen=True)

@@ -444,7 +444,8 @@ TRANSFORMATIONS: Mapping[Scenario, Callable[[MadeScene, int], Drafts]] = Mapping
         Scenario.RESERVE: reserve,
         Scenario.BROKEN_TOOL: broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
-        Scenario.CONTRADICTION: hazards.contradiction,
+        Scenario.WRONG_ONCE: hazards.wrong_once,
+        Scenario.WRONG_ALWAYS: hazards.wrong_always,
     }
 )
 """By scenario: how it is made of an item of a world; the others are not."""
