@@ -41,24 +41,6 @@ _TALK = (
 )
 """Words of talk about a task, which name nothing that could be asked for."""
 _EMPTY = FUNCTION_WORDS | {*words(_TALK)}
-UNTELLING = frozenset(
-    words(
-        "name id value input string str text list data arg argument parameter param target query "
-        "first second b x y one two full last given my new item entry field key code search lookup "
-        "term keyword subject phrase want find common proper official english complete exact"
-    )
-)
-"""Words of a parameter's name or description that do not say what its value is."""
-CHOICES = frozenset(
-    words(
-        "type kind mode operation operator format unit field relation relationship info "
-        "information attribute property category order role direction method action want"
-    )
-)
-"""Words of a parameter's name that say what is asked, and not about what."""
-UNITS = frozenset(words("kg g mg km m cm mm l ml s ms h min usd eur gbp pct percent deg"))
-TIMES = frozenset(words("day date year month time moment place way century"))
-"""Nouns after which a clause follows, and no name."""
 _JOINT = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 """Where names such as `birth_date` and `birthDate` are joined."""
 
@@ -109,11 +91,6 @@ def singular(word: str) -> str:
     if re.search(r"(?<![aeo])uses$", word):
         return word[:-2]
     return word[:-1]
-
-
-def is_plural(word: str) -> bool:
-    """Whether a word is for several."""
-    return singular(word.lower()) != word.lower()
 
 
 def stems(found: Iterable[str]) -> tuple[str, ...]:

@@ -180,7 +180,7 @@ def test_a_tool_that_is_wrong_at_first_gives_a_result_each_time() -> None:
     item = replace(item, hops=(replace(item.hops[0], tool=tool), *item.hops[1:]))
     look = raw("capital_of", {"country": "Oslo"}, "wrong")
     trace = played(item, calling(look), calling(LOOKS_UP), Reply("Oslo"))
-    assert feedback(trace)[-2:] == ["717710", "Oslo"]
+    assert feedback(trace)[-2:] == ["717710", '"Oslo"']
     assert [call.error for call in trace.calls] == [None, None]
 
 

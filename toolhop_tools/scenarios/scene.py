@@ -125,6 +125,7 @@ class Reason(StrEnum):
     ONE_HOP = "it has one hop"
     NO_DONOR = "the data set has no other item with tools of its own"
     NOTHING_TO_HIDE = "its question says no value that a call requires"
+    NO_FORM = "nobody has written its question without a value"
     IS_ANSWER = "a value that would be hidden is also an answer, which the user never gives away"
     STILL_SAID = "a value stays readable or can be guessed when it is taken out"
     NO_CHOICE = "no gold call chooses a value that can be taken out of its schema"
