@@ -22,7 +22,7 @@ from toolhop_env.feedback import Feedback, Verbosity, render
 from toolhop_env.limits import Used
 from toolhop_env.malformed import in_name, malformed_call
 from toolhop_env.messages import Message, RawCall, Reply, clean
-from toolhop_env.reading import CallFormat, cut_in_thought, read_calls
+from toolhop_env.reading import cut_in_thought, read_calls
 from toolhop_env.repair import repair
 from toolhop_env.responders import Programs, StandIns
 from toolhop_env.setting import Setting, check_resumable, started
@@ -361,8 +361,7 @@ class Episode:
                 return await self._stand_ins.ask_user(self.item, earlier, call)
             case EpisodeAction.CHANGE_TOOLS:
                 on_offer = (*self._tools, *brought(self.trace, self._tools))
-                in_full = self.setting.call_format is CallFormat.TEXT
-                return change(self.item, on_offer, call.arguments, in_full=in_full), None
+                return change(self.item, on_offer, call.arguments), None
             case EpisodeAction() | ActionChoice():
                 return Returned('"done"'), None
             case RecordedTable() as table:

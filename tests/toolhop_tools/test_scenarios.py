@@ -365,6 +365,20 @@ def test_siblings_show_their_tools_in_one_order(made: Made) -> None:
     assert [name for name in sibling.order if name in item.order] == [*item.order]
 
 
+def test_the_lost_tool_comes_to_some_items_and_its_calls_run() -> None:
+    kept = set[bool]()
+    for seed in range(6):
+        family = families(DATA, Recipe((Scenario.MISSING_TOOL,), seed), chosen=[WHOLE])["whole"]
+        assert family is not None
+        item = family.items[0]
+        label = label_of(item.gold)
+        lost = {item.hops[number - 1].tool.name for number in label.lost}
+        assert {*label.reserve} == (lost if label.solvable_after else set())
+        assert not {*label.reserve} & item.tools.keys()
+        kept.add(label.solvable_after)
+    assert kept == {False, True}
+
+
 @pytest.mark.parametrize("offer", Offer)
 def test_items_have_the_actions_that_are_asked_for(offer: Offer) -> None:
     family = families(DATA, Recipe((Scenario.PLAIN,), offer=offer), chosen=[WHOLE])["whole"]

@@ -372,6 +372,14 @@ def unsolvable(
     )  # fmt: skip
 
 
+def with_reserve(draft: Draft, names: Sequence[str], seed: int) -> Draft:
+    """The draft whose lost tools come when they are asked for; of half of the items they do not."""
+    if drawn(seed, draft.item, "reserve").random() < 0.5:
+        return draft
+    label = replace(draft.label, solvable_after=True, reserve=tuple(names))
+    return replace(draft, label=label, expected=(*draft.expected, *answered(draft.item)))
+
+
 def plain_of(scene: Scene, seed: int) -> Draft:
     """The solvable sibling of most scenarios: the item as it is."""
     item, _ = held_back(scene, scene.item)

@@ -36,6 +36,7 @@ from toolhop_tools.scenarios.scene import (
     plain_of,
     shown,
     with_lines,
+    with_reserve,
     with_tool,
 )
 from toolhop_tools.worlds.domain import EntityType, domains
@@ -291,7 +292,8 @@ def missing_tool(scene: MadeScene, seed: int) -> Drafts:
         label = losing.label(Scenario.MISSING_TOOL, made.id, EpisodeAction.CHANGE_TOOLS)
         rest = [at for at in range(len(made.hops)) if at not in losing.hops]
         whole = losing.whole(scene, seed)
-        return Draft(proven, label, expected=answered(made, rest), siblings=(whole,))
+        draft = Draft(proven, label, expected=answered(made, rest), siblings=(whole,))
+        return with_reserve(draft, [losing.gone.name], seed)
 
     return _first(scene, seed, "missing", made_of) if len(scene.item.hops) > 1 else Reason.ONE_HOP
 
