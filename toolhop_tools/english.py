@@ -27,38 +27,6 @@ _FUNCTION = (
 )
 FUNCTION_WORDS = frozenset(words(_FUNCTION))
 """Words of grammar: neither what is counted nor what something is."""
-_TALK = (
-    "too one certain i'm i'd i've i'll you're it's that's what's don't doesn't didn't can't cannot "
-    "couldn't isn't "
-    "ask asks asked answer answers tell tells told say says said give gives given provide provides "
-    "provided specify specified supply supplied share clarify clarified explain confirm know known "
-    "need needs needed want wants wanted require requires required use uses used using please help "
-    "let sorry thank thanks hello hi ok yes "
-    "value values parameter parameters argument arguments input inputs information info detail "
-    "details data thing things something anything everything missing unknown unclear question "
-    "questions task tasks query request user tool tools function functions call calls string text "
-    "str list example such like exact exactly correct right"
-)
-"""Words of talk about a task, which name nothing that could be asked for."""
-_EMPTY = FUNCTION_WORDS | {*words(_TALK)}
-UNTELLING = frozenset(
-    words(
-        "name id value input string str text list data arg argument parameter param target query "
-        "first second b x y one two full last given my new item entry field key code search lookup "
-        "term keyword subject phrase want find common proper official english complete exact"
-    )
-)
-"""Words of a parameter's name or description that do not say what its value is."""
-CHOICES = frozenset(
-    words(
-        "type kind mode operation operator format unit field relation relationship info "
-        "information attribute property category order role direction method action want"
-    )
-)
-"""Words of a parameter's name that say what is asked, and not about what."""
-UNITS = frozenset(words("kg g mg km m cm mm l ml s ms h min usd eur gbp pct percent deg"))
-TIMES = frozenset(words("day date year month time moment place way century"))
-"""Nouns after which a clause follows, and no name."""
 _JOINT = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 """Where names such as `birth_date` and `birthDate` are joined."""
 
@@ -66,11 +34,6 @@ _JOINT = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 def apart(text: str) -> tuple[str, ...]:
     """The words of a text, names such as `birthDate` taken apart."""
     return words(_JOINT.sub(" ", text))
-
-
-def content_words(text: str) -> frozenset[str]:
-    """The words of a text that say what it is about, in one form for singular and plural."""
-    return frozenset(stems(word for word in apart(text) if word not in _EMPTY))
 
 
 # -- forms of a word ---------------------------------------------------------------------------
@@ -109,11 +72,6 @@ def singular(word: str) -> str:
     if re.search(r"(?<![aeo])uses$", word):
         return word[:-2]
     return word[:-1]
-
-
-def is_plural(word: str) -> bool:
-    """Whether a word is for several."""
-    return singular(word.lower()) != word.lower()
 
 
 def stems(found: Iterable[str]) -> tuple[str, ...]:

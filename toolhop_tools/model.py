@@ -116,7 +116,9 @@ class Flaky:
     failures: int
     """First calls of the tool in an episode that do not run; they give `Raised`."""
     error: str
-    """Their message."""
+    """Their message; empty where `first` runs."""
+    first: Program | None = None
+    """Runs in their place: they fail without an error, by a wrong result."""
 
 
 Body: TypeAlias = (
@@ -176,8 +178,9 @@ class Tool:
             case ActionChoice(argument, actions):
                 chosen: JSON = {value: one.value for value, one in actions.items()}
                 return [{"argument": argument, "actions": chosen}]
-            case Flaky(program, failures, error):
-                fails: JSON = {"failures": failures, "error": error}
+            case Flaky(program, failures, error, first):
+                fails: dict[str, JSON] = {"failures": failures, "error": error}
+                fails |= {"first": [first.source, first.function]} if first else {}
                 return [program.source, program.function, fails]
             case _:
                 assert_never(self.body)

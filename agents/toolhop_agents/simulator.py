@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_agents.models.base import Model, ModelFault
@@ -58,6 +58,15 @@ Say this in one or two plain sentences, as a person would. Keep every value exac
 and add no fact. Reply with these sentences alone."""
 
 
+ASKED_FOR = """An assistant asks a user:
+{question}
+
+Which of these does it ask for?
+{nouns}
+
+Reply with that line alone, or with: none of them"""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelWording:
     """A `toolhop_env.user.Wording` that asks a model."""
@@ -70,7 +79,20 @@ class ModelWording:
         Raises:
             SandboxFault: the model could not be asked: a fault of ours.
         """
-        text = WORDING.replace("{reply}", reply.text).replace("{question}", question)
+        return await self._said(
+            WORDING.replace("{reply}", reply.text).replace("{question}", question)
+        )
+
+    async def asked_for(self, question: str, nouns: Sequence[str]) -> str:
+        """What the model takes the question to ask for: a line of `nouns`, or something else.
+
+        Raises:
+            SandboxFault: as `worded`.
+        """
+        lines = "\n".join(nouns)
+        return await self._said(ASKED_FOR.replace("{nouns}", lines).replace("{question}", question))
+
+    async def _said(self, text: str) -> str:
         try:
             said = await self.model.reply((UserMessage(text),), ())
         except ModelFault as fault:

@@ -22,7 +22,7 @@ from toolhop_env.feedback import Feedback, Verbosity, render
 from toolhop_env.limits import Used
 from toolhop_env.malformed import in_name, malformed_call
 from toolhop_env.messages import Message, RawCall, Reply, clean
-from toolhop_env.reading import CallFormat, cut_in_thought, read_calls
+from toolhop_env.reading import cut_in_thought, read_calls
 from toolhop_env.repair import repair
 from toolhop_env.responders import Programs, StandIns
 from toolhop_env.setting import Setting, check_resumable, started
@@ -188,8 +188,9 @@ class Episode:
         )
         if self._prefix is not None:
             self._keep(self._prefix)
-        runs = (one for one in self._usable.values() if isinstance(one.body, Program | Flaky))
-        if programs := [tool.program for tool in runs]:
+        runs = [one for one in self._usable.values() if isinstance(one.body, Program | Flaky)]
+        first = [one.body.first for one in runs if isinstance(one.body, Flaky) and one.body.first]
+        if programs := [*(tool.program for tool in runs), *first]:
             await self._take_session(programs)
         self._entered = True
         # Waiting for a free worker is not the agent's time.
@@ -360,17 +361,18 @@ class Episode:
                 return await self._stand_ins.ask_user(self.item, earlier, call)
             case EpisodeAction.CHANGE_TOOLS:
                 on_offer = (*self._tools, *brought(self.trace, self._tools))
-                in_full = self.setting.call_format is CallFormat.TEXT
-                return change(self.item, on_offer, call.arguments, in_full=in_full), None
+                return change(self.item, on_offer, call.arguments), None
             case EpisodeAction() | ActionChoice():
                 return Returned('"done"'), None
             case RecordedTable() as table:
                 return await self._stand_ins.look_up(tool, table, call.arguments)
-            case Flaky(_, failures, error) if self._ran(call.tool) < failures:
+            case Flaky(_, failures, error, None) if self._ran(call.tool) < failures:
                 return Raised("RuntimeError", error), None
-            case _:
+            case body:
                 if self._session is None:
                     raise EpisodeOver("the episode was left while a call was under way")
+                if isinstance(body, Flaky) and body.first and self._ran(call.tool) < body.failures:
+                    tool = replace(tool, body=body.first)
                 return await Programs(self._session).respond(tool, call.arguments), None
 
     def _ran(self, tool: str) -> int:

@@ -14,7 +14,7 @@ from typing import Protocol, assert_never
 
 from toolhop_env.messages import RawCall, clean_text
 from toolhop_env.trace import ResultOrigin
-from toolhop_env.user import Wording, faithful, user_reply
+from toolhop_env.user import Wording, faithful, noun, secrets, told, user_reply
 from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
 from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
@@ -146,6 +146,12 @@ class StandIns:
         asked = [one.arguments for one in earlier]
         reply, origin = user_reply(item, asked, call.arguments), ResultOrigin.RULE
         text, question = reply.text, str(call.arguments.get("question", ""))
+        if self.wording is not None and not reply.values and (known := secrets(item)):
+            chosen = await self.wording.asked_for(question, [noun(one) for one in known])
+            meant = [one for one in known if noun(one) == chosen]
+            if meant:
+                text = told(meant).text
+                return Returned(json.dumps(text, ensure_ascii=False)), ResultOrigin.WORDED
         if self.wording is not None:
             worded = clean_text(await self.wording.worded(question, reply))
             if worded != text and faithful(worded, reply, item):

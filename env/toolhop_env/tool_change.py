@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 
 from toolhop_env.trace import Called, Replied, Trace
 from toolhop_sandbox.outcome import JSON, Returned
-from toolhop_tools.english import content_words
 from toolhop_tools.model import ActionChoice, EpisodeAction, Item, Tool
 from toolhop_tools.scenarios.label import reserve_of
 
@@ -41,22 +40,17 @@ def _acts(tool: Tool) -> bool:
     return isinstance(tool.body, EpisodeAction | ActionChoice)
 
 
-def change(
-    item: Item, on_offer: Sequence[str], arguments: Mapping[str, JSON], *, in_full: bool
-) -> Returned:
-    """What an agent reads that asks for other tools.
+def change(item: Item, on_offer: Sequence[str], arguments: Mapping[str, JSON]) -> Returned:
+    """What an agent reads that asks for other tools: their names, descriptions and parameters.
 
     Args:
         item: whose tools they are.
         on_offer: names of the tools that it has, or that come anyhow.
         arguments: of the call: ``need``, or any texts.
-        in_full: name the new tools with their schemas, for an agent that nothing else shows them.
     """
     texts = [value for value in arguments.values() if isinstance(value, str)]
     names = coming(item, on_offer, str(arguments.get("need", " ".join(texts))))
-    new: list[JSON] = [*names]
-    if in_full:
-        new = [item.all_tools[name].schema.to_openai()["function"] for name in names]
+    new: list[JSON] = [item.all_tools[name].schema.to_openai()["function"] for name in names]
     return Returned(json.dumps({NEW: new}, ensure_ascii=False))
 
 
@@ -89,8 +83,7 @@ def coming(item: Item, on_offer: Sequence[str], need: str) -> tuple[str, ...]:
         return ()
     from toolhop_tools.perturb.nearest import Nearest  # numpy, only when used
 
-    telling = " ".join(word for word in need.split() if content_words(word))
-    likeness = Nearest([item]).likeness_to(telling)
+    likeness = Nearest([item]).likeness_to(need)
     known = {*held, *(name for name in on_offer if not _acts(item.all_tools[name]))}
     ranked = sorted(known, key=lambda name: (-likeness.get(name, 0.0), name))
     first = [name for name in ranked[:FIRST] if likeness.get(name, 0.0) >= LEAST]

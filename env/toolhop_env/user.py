@@ -9,18 +9,22 @@ that they do not know. What is said follows from the item, the earlier questions
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.english import apart, content_words
-from toolhop_tools.model import Item
+from toolhop_tools.dates import whole_date
+from toolhop_tools.declared import described
+from toolhop_tools.english import apart
+from toolhop_tools.model import ActionChoice, EpisodeAction, Item
 from toolhop_tools.scenarios.label import Hidden, hidden_in, is_answer
 from toolhop_tools.words import as_text, runs, words
 
-ASK_BACK = "What do you want to know? Please name it."
+ASK_BACK = "What do you want to know? Please name the parameter that you need it for."
 UNKNOWN = "I do not know."
+LEAST_SHARED = 3
+"""Runs of letters that words which are spelled alike share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,15 @@ class UserReply:
 
 
 class Wording(Protocol):
-    """Says in other words what the rule says."""
+    """Understands questions that the rule does not, and says in other words what the rule says."""
+
+    async def asked_for(self, question: str, nouns: Sequence[str]) -> str:
+        """Which of some things the question asks for: one of `nouns`, or any other text for none.
+
+        Raises:
+            SandboxError: nothing could tell. A fault of ours: the episode is errored.
+        """
+        ...
 
     async def worded(self, question: str, reply: UserReply) -> str:
         """The reply in other words.
@@ -49,28 +61,53 @@ def user_reply(
 ) -> UserReply:
     """What the user says to a question.
 
-    A value is given where `about` names its parameter, or another name of it; else where the
-    question shares a content word with the parameter's name or description, or with the kind of
-    value that the item's question has in its place.
+    `about` decides where it names a parameter, in any spelling. Else the question does, by what it
+    names first: a hidden value is told where its parameter, its kind or a word that only its
+    description has stands before any other parameter or tool of the item.
 
     Args:
         item: with or without hidden values.
         earlier: the arguments of the questions so far in the episode, in order.
         arguments: of this question: ``question``, and ``about`` where it is given.
     """
-    known = [one for one in hidden_in(item) if not is_answer(item, one.value)]
     asked, about = _question(arguments), _about(arguments)
-    fits = [(_fit(one, about), one) for one in known] if about else []
-    best = max((fit for fit, _ in fits), default=0)
-    found = [one for fit, one in fits if fit == best > 0]
-    if not found:
-        mentioned = content_words(asked)
-        found = [one for one in known if mentioned & _subject(item, one)]
-    if found:
-        return _reply_with(found)
-    if _vague(arguments) and not any(map(_vague, earlier)):
-        return UserReply(ASK_BACK)
-    return UserReply(UNKNOWN)
+    known = secrets(item)
+    for text in (about, asked):
+        places = {n: _place(text, _names(item, one)) for n, one in enumerate(known)}
+        first = min((at for at in places.values() if at is not None), default=None)
+        other = _place(text, _others(item, known))
+        if first is not None and (other is None or first <= other):
+            return told([one for n, one in enumerate(known) if places[n] == first])
+        if text is about and other is not None:
+            return UserReply(UNKNOWN)
+    names_other = _place(asked, _others(item, known)) is not None
+    return UserReply(UNKNOWN if earlier or names_other else ASK_BACK)
+
+
+def secrets(item: Item) -> list[Hidden]:
+    """The hidden values that the user tells whoever asks for them."""
+    return [one for one in hidden_in(item) if not is_answer(item, one.value)]
+
+
+def noun(one: Hidden) -> str:
+    """What a hidden value is, without an article: ``moon``."""
+    kind = one.kind
+    for article in ("the ", "a certain ", "another "):
+        kind = kind.removeprefix(article)
+    return kind
+
+
+def told(found: Sequence[Hidden]) -> UserReply:
+    """The reply that says these values, each in a sentence, in hop order."""
+    values: dict[tuple[str, str], JSON] = {}
+    for one in found:
+        values.setdefault((noun(one), as_text(one.value)), one.value)
+    sentences, before = [], set[str]()
+    for (name, text), value in values.items():
+        said = text if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        sentences.append(f"{'Another' if name in before else 'The'} {name} is {said}.")
+        before.add(name)
+    return UserReply(" ".join(sentences), tuple(values.values()))
 
 
 def _question(arguments: Mapping[str, JSON]) -> str:
@@ -78,7 +115,7 @@ def _question(arguments: Mapping[str, JSON]) -> str:
     asked = arguments.get("question")
     if isinstance(asked, str):
         return asked
-    return " ".join(one for name, one in arguments.items() if isinstance(one, str))
+    return " ".join(one for one in arguments.values() if isinstance(one, str))
 
 
 def _about(arguments: Mapping[str, JSON]) -> str:
@@ -86,64 +123,67 @@ def _about(arguments: Mapping[str, JSON]) -> str:
     return about if isinstance(about, str) else ""
 
 
-def _vague(arguments: Mapping[str, JSON]) -> bool:
-    return not content_words(f"{_question(arguments)} {_about(arguments)}")
+def _place(text: str, names: Iterable[Sequence[str]]) -> int | None:
+    """Where a text names one of these first, in words; None where it names none."""
+    said = apart(text)
+    places = [
+        at
+        for name in names
+        for at in range(len(said) - len(name) + 1)
+        if name and all(map(_alike, said[at:], name))
+    ]
+    return min(places, default=None)
 
 
-def _own_names(one: Hidden) -> tuple[str, ...]:
-    return one.parameter, one.parameter.rpartition(".")[2], *one.aliases, one.kind
+def _alike(one: str, other: str) -> bool:
+    """Whether two words are spelled alike, to most of their runs of three letters."""
+    if one == other:
+        return True
+    runs_of = [{word[n : n + 3] for n in range(len(word) - 2)} for word in (one, other)]
+    shared = len(runs_of[0] & runs_of[1])
+    return shared >= LEAST_SHARED and 3 * shared >= 2 * min(map(len, runs_of))
 
 
-def _fit(one: Hidden, about: str) -> int:
-    """How well `about` names the parameter, in any spelling and with words around it: the words
-    of the longest of its names that is there; 0 for none.
-    """
-    given, best = content_words(about), 0
-    for name in _own_names(one):
-        own = content_words(name)
-        if own <= given if own else apart(name) == apart(about):
-            best = max(best, len(own), 1)
-    return best
+def _names(item: Item, one: Hidden) -> set[tuple[str, ...]]:
+    """How a hidden value can be named, in words."""
+    kind = apart(noun(one))
+    found = {apart(name) for name in (one.parameter, *one.aliases)} | {kind, kind[:1]}
+    found.add(apart(one.parameter.split(".")[0]))
+    if 1 <= one.hop <= len(item.hops):
+        found.add(apart(f"{item.hops[one.hop - 1].tool.name}.{one.parameter}"))
+    if whole_date(as_text(one.value)) is not None:
+        found.add(("when",))
+    own, path = _parameter(item, one), one.parameter.split(".")[0]
+    texts = (text for name, text in _texts(item) if name != path)
+    rest = {word for text in texts for word in apart(text)} | {*apart(item.question)}
+    return found | {(word,) for word in apart(own) if len(word) > 3 and word not in rest}
 
 
-def _subject(item: Item, one: Hidden) -> frozenset[str]:
-    texts = [*_own_names(one), _description(item, one)]
-    return frozenset[str]().union(*map(content_words, texts))
+def _others(item: Item, known: Sequence[Hidden]) -> set[tuple[str, ...]]:
+    """How the other parameters of the item's tools are named, and the tools."""
+    own = set[tuple[str, ...]]().union(*(_names(item, one) for one in known))
+    tools = [*item.tools.values(), *(hop.tool for hop in item.hops)]
+    tools = [tool for tool in tools if not isinstance(tool.body, EpisodeAction | ActionChoice)]
+    named = {apart(name) for tool in tools for name in described(tool.schema.parameters)}
+    named |= {(word,) for tool in tools for word in apart(tool.name) if len(word) > 3}
+    return named - own
 
 
-def _description(item: Item, one: Hidden) -> str:
-    """What the schema says of the parameter, all along the way to it."""
+def _texts(item: Item) -> Iterator[tuple[str, str]]:
+    """All that schemas say, with the parameter that it is said of; none for a tool."""
+    for tool in item.all_tools.values():
+        yield "", tool.schema.description
+        for name, part in described(tool.schema.parameters).items():
+            yield name, str(part.get("description", "")) if isinstance(part, dict) else ""
+
+
+def _parameter(item: Item, one: Hidden) -> str:
+    """What the schema says of a hidden value's parameter."""
     if not 1 <= one.hop <= len(item.hops):
         return ""
-    part: JSON = dict(item.hops[one.hop - 1].tool.schema.parameters)
-    found = []
-    for step in one.parameter.split("."):
-        if not isinstance(part, dict):
-            break
-        inside = part.get("properties")
-        part = inside.get(step) if isinstance(inside, dict) else part.get("items")
-        if isinstance(part, dict) and isinstance(part.get("description"), str):
-            found.append(str(part["description"]))
-    return " ".join(found)
-
-
-def _reply_with(found: Sequence[Hidden]) -> UserReply:
-    """The values by name, in hop order: ``city: Oslo; another city: Rome``."""
-    lines: dict[tuple[str, str], JSON] = {}
-    for one in found:
-        lines.setdefault((_spoken(one), as_text(one.value)), one.value)
-    parts, before = [], set[str]()
-    for (name, text), value in lines.items():
-        said = text if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        parts.append(f"{'another ' if name in before else ''}{name}: {said}")
-        before.add(name)
-    return UserReply("; ".join(parts), tuple(lines.values()))
-
-
-def _spoken(one: Hidden) -> str:
-    """The parameter as a person says it; the kind of value where its name says nothing."""
-    name = one.parameter if content_words(one.parameter) else one.kind
-    return " ".join(word for word in apart(name) if word not in {"certain", "a"})
+    parameters = described(item.hops[one.hop - 1].tool.schema.parameters)
+    part = parameters.get(one.parameter.split(".")[0])
+    return str(part.get("description", "")) if isinstance(part, dict) else ""
 
 
 def faithful(text: str, reply: UserReply, item: Item) -> bool:

@@ -7,12 +7,12 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from tests.canned import CannedSandbox
 from tests.inline import inline_sandbox
 from tests.toolhop_tools.test_scenarios import LENGTH as LENGTH_OF
 from tests.toolhop_tools.test_scenarios import OTHER, PEAK, families, two_hops
 from tests.toolhop_tools.test_scenarios import RIVER as RIVER_OF
 from toolhop_sandbox.base import Program, Sandbox, Session
-from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON, TimedOut
 from toolhop_tools.certify.calls import KnownCalls
 from toolhop_tools.model import Tool, ToolSchema

@@ -13,12 +13,22 @@ import pytest
 
 from tests.conftest import SHARED
 from tests.inline import inline_sandbox
-from tests.toolhop_tools.test_scenarios import FACTS, OTHER, PEAK, RIVER, SUM, families, program
+from tests.toolhop_tools.test_scenarios import (
+    FACTS,
+    MORE,
+    OTHER,
+    PEAK,
+    RIVER,
+    SUM,
+    families,
+    program,
+)
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import DataError, DataProblem
 from toolhop_tools.load import survey
 from toolhop_tools.model import GoldCall, Hop, Item, Tool
 from toolhop_tools.readers.toolbehonest import PLANS, SCENARIOS, TEXTS, UNSOLVABLE, tool_table
+from toolhop_tools.scenarios.hidden import FORMS
 from toolhop_tools.scenarios.label import TOOLBEHONEST, Checks, Scenario
 from toolhop_tools.scenarios.make import Recipe
 from toolhop_tools.writers import relytoolbench, toolbehonest
@@ -47,6 +57,7 @@ WHOLE = Item(
     ),
     "rivers",
     "number",
+    extra={FORMS: [MORE]},
 )
 """Three hops whose tools read otherwise than each other."""
 DATA = [WHOLE, OTHER, PEAK]

@@ -88,8 +88,9 @@ def _body(body: Body) -> JSON:
         case ActionChoice(argument, actions):
             chosen: JSON = {value: one.value for value, one in actions.items()}
             return {"kind": "choice", "argument": argument, "actions": chosen}
-        case Flaky(program, failures, error):
+        case Flaky(program, failures, error, first):
             fails: dict[str, JSON] = {"failures": failures, "error": error}
+            fails |= {"first": _body(first)} if first else {}
             return {"kind": "flaky", "program": _body(program), **fails}
 
 
@@ -162,7 +163,7 @@ def _read_tool(one: Mapping[str, Any]) -> Tool:
 def _read(body: Mapping[str, Any]) -> Body:
     match body["kind"]:
         case "program":
-            return Program(body["source"], body["function"])
+            return _program(body)
         case "table":
             rows = {key: OUTCOME.validate_python(one) for key, one in body["results"].items()}
             default = OUTCOME.validate_python(body["default"])
@@ -178,10 +179,15 @@ def _read(body: Mapping[str, Any]) -> Body:
             chosen = {value: EpisodeAction(one) for value, one in body["actions"].items()}
             return ActionChoice(body["argument"], chosen)
         case "flaky":
-            program = Program(body["program"]["source"], body["program"]["function"])
-            return Flaky(program, body["failures"], body["error"])
+            program, first = _program(body["program"]), body.get("first")
+            first = _program(first) if first else None
+            return Flaky(program, body["failures"], body["error"], first)
         case other:
             raise ValueError(f"a body of kind {other!r}")
+
+
+def _program(body: Mapping[str, Any]) -> Program:
+    return Program(body["source"], body["function"])
 
 
 def is_native_file(path: Path) -> bool:

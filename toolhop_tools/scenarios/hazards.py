@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
+from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.certify.answering import Kind
 from toolhop_tools.dates import whole_date
-from toolhop_tools.model import EpisodeAction, Flaky, Hop, Tool
+from toolhop_tools.model import EpisodeAction, Flaky, GoldCall, Hop, Tool, ToolSchema
 from toolhop_tools.perturb.change import drawn
-from toolhop_tools.reading import Reading, leaf_text, read_result
+from toolhop_tools.reading import Match, Reading, leaf_text, read_result
 from toolhop_tools.scenarios.label import Label, Scenario
 from toolhop_tools.scenarios.scene import (
     Draft,
@@ -25,19 +27,18 @@ from toolhop_tools.scenarios.scene import (
     gold_of,
     held_back,
     plain_of,
-    renamed,
     shown,
     unsolvable,
     with_lines,
-    with_sentence,
     with_tool,
 )
 
 DOWN = (
-    "the service is down for maintenance",
-    "the database cannot be reached",
-    "an internal error; the request was not handled",
+    "this service was shut down for good and does not come back",
+    "the records behind this tool are lost; no call of it will be answered any more",
+    "this tool was withdrawn: every call of it fails",
 )
+"""What a tool says that is broken for good."""
 BUSY = (
     "too many requests: try again",
     "the connection was lost: try again",
@@ -68,14 +69,26 @@ def flaky_tool(scene: Scene, seed: int) -> Drafts:
     return (_hazard(scene, Scenario.FLAKY_TOOL, hop, replace(hop.tool, body=body), seed),)
 
 
-SOURCES = ("Meridian", "Halvard", "Corvane", "Tessaly", "Ondrin", "Belcastre")
-"""Invented names of collections of records."""
+# -- a wrong value, and nothing that says so ---------------------------------------------------
 
 
-def contradiction(scene: Scene, seed: int) -> Drafts:
-    """A second tool says otherwise, and the question says which to believe."""
+def wrong_once(scene: Scene, seed: int) -> Drafts:
+    """The tool of a hop gives a wrong value at its first call of an episode, and then the right
+    one; the record that it names has the right one too.
+    """
+    return _wrong(scene, seed, Scenario.WRONG_ONCE)
+
+
+def wrong_always(scene: Scene, seed: int) -> Drafts:
+    """The tool of a hop gives a wrong value at each call; the record that it names has the right
+    one.
+    """
+    return _wrong(scene, seed, Scenario.WRONG_ALWAYS)
+
+
+def _wrong(scene: Scene, seed: int, kind: Scenario) -> Drafts:
     drafts = []
-    for at in drawn_hops(scene, seed, "contradiction"):
+    for at in drawn_hops(scene, seed, "wrong"):
         hop, proof = scene.item.hops[at], scene.proofs[at]
         reading = gold_of(hop).reading
         leaf = _leaf(read_result(proof.result or ""), reading) if reading else None
@@ -83,46 +96,94 @@ def contradiction(scene: Scene, seed: int) -> Drafts:
             continue
         said = leaf_text(leaf)[slice(*reading.span)] if reading.span else leaf_text(leaf)
         other = _other(scene, said, seed, at)
-        # Of a sum there are no two records.
+        # Of a sum there is no record.
         looked_up = hop.tool.name not in scene.computing
-        if other is not None and looked_up and len(scene.served[hop.tool.name]) == 1:
-            drafts.append(_contradicting(scene, at, (leaf, said, other), seed))
+        alone = len(scene.served[hop.tool.name]) == 1
+        if other is not None and looked_up and alone:
+            drafts.append(_with_record(scene, at, (leaf, said, other), kind, seed))
     return tuple(drafts) or Reason.NO_OTHER_ANSWER
 
 
-def _contradicting(scene: Scene, at: int, change: tuple[JSON, str, str], seed: int) -> Draft:
+def _with_record(
+    scene: Scene, at: int, change: tuple[JSON, str, str], kind: Scenario, seed: int
+) -> Draft:
+    """The item in which the tool of a hop names a record with each result, and another reads it.
+
+    The record holds the right value. No call reads it but by its number, which the first tool
+    gives beside its own value: so the way to the answer leads through both.
+    """
     item, hop = scene.item, scene.item.hops[at]
-    rng = drawn(seed, item, f"sources {at}")
-    right, wrong = rng.sample(SOURCES, 2)
-    own = _of_source(hop.tool, right)
-    second = with_lines(_of_source(hop.tool, wrong), _saying(*change))
-    sentence = (
-        f"Where two tools give different answers, go by the {right} records and not by those of "
-        f"{wrong}."
-    )
+    gold, arguments = gold_of(hop), _arguments(hop)
+    number = f"{drawn(seed, item, f'record {at}').randrange(10_000, 100_000)}"
+    name = f"{hop.tool.name[:50]}_record"
+    reader = _reader(name, number, read_result(scene.proofs[at].result or ""))
+    otherwise = _otherwise(*change)
+    right, wrong = (_copying(hop.tool, otherwise, part, name, number) for part in ("own", "copy"))
+    tool = wrong
+    if kind is Scenario.WRONG_ONCE:
+        tool = replace(wrong, body=Flaky(right.program, 1, "", wrong.program))
     whole, _ = held_back(scene, item)
-    whole = with_sentence(with_tool(whole, hop.tool.name, own), sentence)
-    made = replace(whole, others=(*whole.others, second))
-    names = [own.name if name == hop.tool.name else name for name in item.tools]
-    made = shown(made, [*names, second.name], seed)
-    label = Label(
-        Scenario.CONTRADICTION, item.id, True, recovery={own.name: _arguments(hop)},
-    )  # fmt: skip
-    otherwise = Expected(second.name, _arguments(hop), change[2], Gives.ANSWER)
-    silent = Expected(second.name, _arguments(hop), hop.answer, Gives.NO_ANSWER)
+    named = GoldCall(gold.arguments, gold.source, Reading(Match.VALUE, ("record",)))
+    read = GoldCall({"record": number}, gold.source, gold.reading)
+    hops = [
+        *item.hops[:at],
+        Hop(f"Which record has what is asked: {hop.question}", number, tool, named),
+        replace(hop, tool=reader, gold=read),
+        *item.hops[at + 1 :],
+    ]
+    made = replace(whole, hops=tuple(hops))
+    made = shown(made, [*item.tools, name], seed)
+    expected = [
+        *answered(made),
+        Expected(tool.name, arguments, change[2], Gives.ANSWER, first=True),
+        Expected(tool.name, arguments, hop.answer, Gives.NO_ANSWER, first=True),
+    ]
+    if kind is Scenario.WRONG_ONCE:
+        expected.append(Expected(tool.name, arguments, hop.answer, Gives.ANSWER))
+    label = Label(kind, item.id, True, recovery={name: {"record": number}})
     return Draft(
-        made, label, expected=(*answered(made), otherwise, silent),
-        fault=Reason.STILL_SOLVED, siblings=(plain_of(scene, seed),),
+        made, label, expected=tuple(expected), fault=Reason.STILL_SOLVED,
+        siblings=(plain_of(scene, seed),),
     )  # fmt: skip
 
 
-def _of_source(tool: Tool, source: str) -> Tool:
-    """The tool as one that reads the records of a source, which name and description say."""
-    return renamed(tool, f"{tool.name[:50]}_{source.lower()}", f"It reads the {source} records.")
+def _copying(tool: Tool, otherwise: Sequence[str], part: str, name: str, number: str) -> Tool:
+    """The tool with the number of a record beside its ``own`` result, or beside a wrong ``copy``.
+
+    Only a result that has the value in question has the number that is given.
+    """
+    about = tool.schema.description.rstrip()
+    about += "" if about.endswith((".", "!", "?")) else "."
+    about += f" What it gives is a copy of a record that it names; {name} reads the record itself."
+    lines = [
+        *otherwise,
+        "own = {tool}(**given)",
+        "copy = otherwise(own)",
+        "letters = enumerate(repr(own), 1)",
+        "number = 10000 + sum(place * ord(letter) for place, letter in letters) % 90000",
+        f"number = {number!r} if copy != own else str(number)",
+        f"return {{'result': {part}, 'record': number}}",
+    ]
+    return replace(with_lines(tool, lines), schema=replace(tool.schema, description=about))
 
 
-def _saying(leaf: JSON, said: str, other: str) -> list[str]:
-    """Wrapper lines that put another answer wherever a result has one."""
+def _reader(name: str, number: str, value: JSON) -> Tool:
+    """The tool that reads a record by its number; it has the one."""
+    source = (
+        f"def {name}(record):\n    if str(record) != {number!r}:\n"
+        f"        raise LookupError('no record ' + str(record) + ' is kept here')\n"
+        f"    return {value!r}\n"
+    )
+    about = {"type": "string", "description": "The number of the record."}
+    parameters: dict[str, JSON] = {
+        "type": "object", "properties": {"record": {**about}}, "required": ["record"],
+    }  # fmt: skip
+    schema = ToolSchema(name, "Reads a record. Where a copy differs, the record holds.", parameters)
+    return Tool(schema, Program(source, name))
+
+
+def _otherwise(leaf: JSON, said: str, other: str) -> list[str]:
+    """Wrapper lines with a function that puts another answer wherever a result has one."""
     part = isinstance(leaf, str) and said != leaf
     if isinstance(leaf, int | float):
         new: JSON = type(leaf)(other)
@@ -138,7 +199,6 @@ def _saying(leaf: JSON, said: str, other: str) -> list[str]:
         "    if isinstance(part, (list, tuple)):",
         "        return [otherwise(inner) for inner in part]",
         f"    return {change}",
-        "return otherwise({tool}(**given))",
     ]
 
 

@@ -1,25 +1,33 @@
-"""Values that are gone from the question, as RelyToolBench has them (its missing parameters)."""
+"""Values that are gone from the question, as RelyToolBench has them (its missing parameters).
+
+No rule takes a value out of a sentence. Somebody writes how the question goes without it, a form,
+and reads it: for the built-in items in ``unsaid.json``; for others in the item's ``extra``, under
+`FORMS`, in the same shape. What a form claims is then checked: the value can be read nowhere.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.prove import asked
-from toolhop_tools.certify.readable import Asked, Ground, ground
-from toolhop_tools.english import CHOICES
+from toolhop_tools.certify.readable import Ground, ground
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import EpisodeAction, Item, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import schema_texts
-from toolhop_tools.scenarios.kinds import kind_of
 from toolhop_tools.scenarios.label import Hidden, Label, Scenario, is_answer
-from toolhop_tools.scenarios.masking import in_name, masked, spans
+from toolhop_tools.scenarios.masking import spans
 from toolhop_tools.scenarios.scene import (
     Draft,
     Drafts,
@@ -34,72 +42,64 @@ from toolhop_tools.scenarios.scene import (
 )
 from toolhop_tools.words import as_text, bare, name_words, runs, words
 
+FORMS = "unsaid"
+"""Field of an item's `extra`: a list of forms."""
 FEW = 5
 """Values of a list among which one can be guessed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A value of the question that calls need."""
+@dataclass(frozen=True)
+class Form:
+    """How an item's texts go without a value."""
 
     value: str | int | float
-    kind: str
-    uses: tuple[tuple[int, Leaf], ...]
-    """Hops (from 0) whose gold calls have it, and where."""
+    noun: str
+    """What the value is, as a person says it after *the*: ``moon``."""
+    instead: Mapping[str, str]
+    """What stands in the place of a piece of the question and of sub-questions."""
+
+
+_FORMS: TypeAdapter[list[Form]] = TypeAdapter(list[Form])
+
+
+@cache
+def built_in() -> dict[str, list[Form]]:
+    """The forms of the built-in items, by id."""
+    text = files("toolhop_tools.scenarios").joinpath("unsaid.json").read_text(encoding="utf-8")
+    return {name: _FORMS.validate_python(found) for name, found in json.loads(text).items()}
+
+
+def forms_of(item: Item) -> list[Form]:
+    """The forms that come with an item, or that the package has for it; none that do not fit."""
+    try:
+        found = _FORMS.validate_python(item.extra.get(FORMS) or built_in().get(item.id, []))
+    except ValidationError:
+        return []
+    return [one for one in found if any(said in item.question for said in one.instead)]
 
 
 def missing_parameter(scene: Scene, seed: int) -> Drafts:
-    """One value that a call requires is replaced in the question by what it is."""
-    every = _required(scene)
-    found = [one for one in every if not is_answer(scene.item, one.value)]
-    if not found:
-        return Reason.IS_ANSWER if every else Reason.NOTHING_TO_HIDE
-    drawn(seed, scene.item, "parameter").shuffle(found)
-    drafts = (_hiding(scene, [one], seed) for one in found)
-    return tuple(filter(None, drafts)) or Reason.STILL_SAID
+    """One value that a call requires is not said."""
+    forms = forms_of(scene.item)
+    if not forms:
+        return Reason.NO_FORM
+    secret = [one for one in forms if not is_answer(scene.item, one.value)]
+    if not secret:
+        return Reason.IS_ANSWER
+    drawn(seed, scene.item, "parameter").shuffle(secret)
+    return tuple(filter(None, (_hiding(scene, one, seed) for one in secret))) or Reason.STILL_SAID
 
 
-# -- which values ------------------------------------------------------------------------------
-
-
-def _required(scene: Scene) -> list[Said]:
-    """Values of required parameters that the question says, each with all its uses."""
-    item, found = scene.item, dict[str, Said]()
-    alone = Asked("", mentions(item.question), (), item.question, {})
+def _uses(scene: Scene, value: JSON) -> list[tuple[int, Leaf]]:
+    """Hops (from 0) whose gold calls require the value, and where; no earlier answer gives it."""
+    item, own, found = scene.item, bare(as_text(value)), list[tuple[int, Leaf]]()
     for at, hop in enumerate(item.hops):
         task = Task(hop, asked(item, at, scene.returned))
         for leaf in leaves(task.schema, gold_of(hop).arguments):
-            value = leaf.value
-            if isinstance(value, bool) or not isinstance(value, str | int | float):
-                continue
-            if leaf.path[0] not in task.required or _derived(item, at, value):
-                continue
-            if _says_what_is_asked(leaf):
-                continue
-            found_at = spans(item.question, value)
-            if not found_at or ground(alone, leaf) > Ground.CHANGED:
-                continue
-            if isinstance(value, str) and any(in_name(item.question, span) for span in found_at):
-                continue
-            key = bare(as_text(value))
-            before = found.get(key)
-            uses = (*(before.uses if before else ()), (at, leaf))
-            found[key] = Said(
-                value, before.kind if before else kind_of(leaf, _texts(item, at)), uses
-            )
-    return list(found.values())
-
-
-def _texts(item: Item, at: int) -> tuple[str, ...]:
-    """Texts that show which words are nouns."""
-    hop = item.hops[at]
-    return (hop.tool.schema.description, hop.question, item.question)
-
-
-def _says_what_is_asked(leaf: Leaf) -> bool:
-    """Whether a value is a relation or a choice, which a question without it does not ask for."""
-    asks = not CHOICES.isdisjoint(words(leaf.name.replace("_", " ")))
-    return isinstance(leaf.value, str) and (asks or (leaf.is_option and leaf.value.islower()))
+            required = leaf.path[0] in task.required and not _derived(item, at, leaf.value)
+            if bare(as_text(leaf.value)) == own and required:
+                found.append((at, leaf))
+    return found
 
 
 def _derived(item: Item, at: int, value: JSON) -> bool:
@@ -111,37 +111,23 @@ def _derived(item: Item, at: int, value: JSON) -> bool:
     )
 
 
-# -- taking them out ---------------------------------------------------------------------------
-
-
-def _hiding(scene: Scene, values: Sequence[Said], seed: int) -> Draft | None:
-    """The item without some values; None where one can be read or guessed all the same."""
-    item = scene.item
-    kinds = [one.kind for one in values]
-    texts = {text: text for text in (item.question, *(hop.question for hop in item.hops))}
-    phrases: dict[int, str] = {}
-    # Longer values first: a shorter one may be a part of them.
-    for at, one in sorted(enumerate(values), key=lambda pair: -len(as_text(pair[1].value))):
-        article = "another" if one.kind in kinds[:at] else "a certain"
-        for key, text in texts.items():
-            if found := masked(text, one.value, article, one.kind):
-                texts[key] = found[0]
-                phrases[at] = found[1] if key == item.question else phrases.get(at, found[1])
+def _hiding(scene: Scene, form: Form, seed: int) -> Draft | None:
+    """The item without a value; None where it can be read or guessed all the same."""
+    item, uses = scene.item, _uses(scene, form.value)
     made = replace(
         item,
-        question=texts[item.question],
-        hops=tuple(replace(hop, question=texts[hop.question]) for hop in item.hops),
+        question=_unsaid(item.question, form),
+        hops=tuple(replace(hop, question=_unsaid(hop.question, form)) for hop in item.hops),
     )
     made, held = held_back(scene, made)
     made = shown(made, item.tools, seed)
-    if any(_left(scene, made, one) for one in values):
+    if not uses or _left(scene, made, form, uses):
         return None
     hidden = tuple(
-        Hidden(at + 1, ".".join(map(str, leaf.path)), one.value, phrases[n], _aliases(leaf, one))
-        for n, one in enumerate(values)
-        for at, leaf in one.uses
+        Hidden(at + 1, ".".join(map(str, leaf.path)), leaf.value, f"the {form.noun}", (leaf.name,))
+        for at, leaf in uses
     )
-    lost = sorted({at for one in values for at, _ in one.uses})
+    lost = sorted({at for at, _ in uses})
     label = Label(
         Scenario.MISSING_PARAMETER, item.id, False, EpisodeAction.ASK_USER, solvable_after=True,
         lost=tuple(at + 1 for at in lost), hidden=hidden,
@@ -152,20 +138,23 @@ def _hiding(scene: Scene, values: Sequence[Said], seed: int) -> Draft | None:
     )  # fmt: skip
 
 
-def _aliases(leaf: Leaf, one: Said) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((leaf.name, leaf.name.replace("_", " "), one.kind)))
+def _unsaid(text: str, form: Form) -> str:
+    """The text without the value, the longest pieces first; a sentence keeps its capital."""
+    for said, unsaid in sorted(form.instead.items(), key=lambda pair: -len(pair[0])):
+        text = text.replace(said, unsaid)
+    return text[:1].upper() + text[1:]
 
 
-def _left(scene: Scene, made: Item, said: Said) -> bool:
+def _left(scene: Scene, made: Item, form: Form, uses: list[tuple[int, Leaf]]) -> bool:
     """Whether a value that was taken out can still be read, in any notation, or guessed."""
-    value = said.value
+    value = form.value
     if any(spans(text, value) for text in (made.question, *(h.question for h in made.hops))):
         return True
     # Other hops name answers, of which one may share a name with the value.
-    own = (made.question, *(made.hops[at].question for at, _ in said.uses))
+    own = (made.question, *(made.hops[at].question for at, _ in uses))
     if isinstance(value, str) and any(_part_left(value, text) for text in own):
         return True
-    for at, leaf in said.uses:
+    for at, leaf in uses:
         if value in leaf.choices:
             if len(leaf.choices) <= FEW:
                 return True
@@ -174,7 +163,7 @@ def _left(scene: Scene, made: Item, said: Said) -> bool:
     # A number stands in many texts: in those of the tools that are given it, it shows.
     if isinstance(value, str):
         return len(value) > 2 and any(_stated_by(tool, value) for tool in made.tools.values())
-    return any(_stated_by(made.hops[at].tool, value) for at, _ in said.uses)
+    return any(_stated_by(made.hops[at].tool, value) for at, _ in uses)
 
 
 def _stated_by(tool: Tool, value: str | float) -> bool:

@@ -40,8 +40,10 @@ class Scenario(StrEnum):
     """The tool of a hop raises at each call."""
     FLAKY_TOOL = "flaky-tool"
     """The tool of a hop fails at first, and then works."""
-    CONTRADICTION = "contradiction"
-    """A second tool says otherwise, and the question says which to believe."""
+    WRONG_ONCE = "wrong-once"
+    """The tool of a hop gives a wrong value at first, and nothing says so but the record."""
+    WRONG_ALWAYS = "wrong-always"
+    """The same at each call."""
 
     # What ToolBeHonest's subtasks are made from, beside `MISSING_TOOL`:
     MISSING_SINGLE = "missing-single"
@@ -62,12 +64,13 @@ class Scenario(StrEnum):
     SLOW_TOOL = "slow-tool"
     DRIFTED_SCHEMA = "drifted-schema"
     DRIFTED_OUTPUT = "drifted-output"
+    CONTRADICTION = "contradiction"
 
 
 MADE = (
     Scenario.PLAIN, Scenario.MISSING_TOOL, Scenario.CALL_LIMIT, Scenario.MISSING_PARAMETER,
     Scenario.UNMATCHED, Scenario.RESERVE, Scenario.BROKEN_TOOL, Scenario.FLAKY_TOOL,
-    Scenario.CONTRADICTION,
+    Scenario.WRONG_ONCE, Scenario.WRONG_ALWAYS,
 )  # fmt: skip
 """What ``all`` stands for."""
 TOOLBEHONEST = (

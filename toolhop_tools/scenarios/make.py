@@ -120,7 +120,8 @@ TRANSFORMATIONS: Mapping[Scenario, Transformation] = MappingProxyType(
         Scenario.RESERVE: unmatched.reserve,
         Scenario.BROKEN_TOOL: hazards.broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
-        Scenario.CONTRADICTION: hazards.contradiction,
+        Scenario.WRONG_ONCE: hazards.wrong_once,
+        Scenario.WRONG_ALWAYS: hazards.wrong_always,
     }
 )
 """By scenario: how it is made. Most have `Scenario.PLAIN` as a sibling."""

@@ -1,4 +1,4 @@
-"""Values in texts, and what stands there once they are taken out: ``a certain city``."""
+"""Where texts say values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.dates import dates_in, whole_date
-from toolhop_tools.english import COUNTS, FUNCTION_WORDS, ORDINALS, TIMES, is_plural, singular
+from toolhop_tools.english import COUNTS, ORDINALS
 from toolhop_tools.words import ARTICLES, as_text
 
 
@@ -16,97 +16,10 @@ def without(text: str, value: str | int | float, instead: str) -> str | None:
 
     Articles before it and quotes around it go with it.
     """
-    found = masked(text, value, instead, "")
-    return found[0] if found else None
-
-
-_APPOSED = re.compile(
-    r"(?:\b(?:of|by|in|with|from|for|at|on|to)\s+|(?=\b(?:the|an?)\s))"
-    r"(?P<cut>(?:(?:the|an?)\s+)?)(?P<more>(?:[\w-]+\s+)?)(?P<noun>[a-z][\w-]*)\s+$",
-    re.IGNORECASE,
-)
-"""A noun, with a word before it, that stands beside a name: ``the moon``, ``by writer``."""
-_CLASS = r"\b(?P<cut>the|an?)\s+(?P<more>(?:(?!(?:the|of|in|at|on|by)\b)[\w.'’-]+\s+){0,3})"
-"""An article and what stands before a noun."""
-_COUNTED = re.compile(r" ([a-z][\w-]*)")
-_NEXT = re.compile(r"(?: [A-Z][\w'’-]*)*(?: [a-z][\w-]*)?")
-_ORDINAL = re.compile(
-    rf"(?:(?:the|an?)\s+)?(?:{'|'.join(ORDINALS)}|\d+(?:st|nd|rd|th))", re.IGNORECASE
-)
-_PLURAL = {"a certain": "certain", "another": "other"}
-"""Before nouns in the plural."""
-
-
-def masked(text: str, value: str | int | float, article: str, kind: str) -> tuple[str, str] | None:
-    """The text with what a value is in its place, and what stands there at the first place.
-
-    ``the moon Triton`` becomes ``a certain moon``, ``2000 feet`` ``a certain number of feet``,
-    ``the 82nd games`` ``certain games``. None where the text does not say the value.
-    """
-    pieces, end, first = list[str](), 0, ""
+    pieces, end = list[str](), 0
     for start, stop in spans(text, value):
-        instead, cut = _instead(text[end:start], text[start:stop], text[stop:], article, kind)
-        start -= cut
-        before = text[:start].rstrip()
-        # "U.S." ends no sentence.
-        opens = not before or (before[-1] in ".?!" and not re.search(r"\b[A-Z]\.$", before))
-        pieces += [text[end:start], instead[:1].upper() + instead[1:] if opens else instead]
-        cut_short = instead in {article, _PLURAL.get(article)} or instead.endswith(" of")
-        first, end = first or instead + (_noun_after(text[stop:]) if cut_short else ""), stop
-    return ("".join([*pieces, text[end:]]), first) if pieces else None
-
-
-def _noun_after(after: str) -> str:
-    """The noun that follows, with its capitalised words, and the space before it."""
-    found = _NEXT.match(after)
-    *said, last = found[0].split(" ") if found else [""]
-    return " ".join([*said, last] if last.lower() not in FUNCTION_WORDS else said)
-
-
-def _instead(before: str, said: str, after: str, article: str, kind: str) -> tuple[str, int]:
-    """What stands in a value's place, and how many letters before it go with the value."""
-    plain = f"{article} {kind}".strip()
-    if not kind:
-        return plain, 0
-    follows = _COUNTED.match(after)
-    # A verb of a clause without "that" ("the day Oslo fell"), or a thing that is counted.
-    goes_on = follows is not None and follows[1] not in FUNCTION_WORDS
-    noun = _noun_after(after)
-    if _ORDINAL.fullmatch(said.strip()) and noun:
-        plural = is_plural(noun.split()[-1])
-        return (_PLURAL.get(article, article) if plural else article), 0
-    head = kind.split(" of ")[0].split()[-1]
-    if follows and singular(follows[1]) == head:
-        # "the pink ball"
-        return (_PLURAL.get(article, article) if is_plural(follows[1]) else article), 0
-    counted = plain_number(said) is not None or said.split()[-1].lower() in COUNTS
-    if goes_on and counted:
-        return f"{article} number of", 0
-    named = re.search(rf"{_CLASS}(?P<noun>{re.escape(head)})\s+of\s+$", before, re.IGNORECASE)
-    if named and not said[:1].islower():
-        # "the U.S. state of Georgia"
-        return f"{article} {named['more']}{named['noun']}", len(before) - named.start("cut")
-    beside = _APPOSED.search(before)
-    if beside is None or said[:1].islower():
-        return plain, 0
-    more, one = beside["more"], beside["noun"]
-    if not one.islower() or one in TIMES or one.endswith(("ing", "ed")) or is_plural(one):
-        return plain, 0
-    if not FUNCTION_WORDS.isdisjoint((more + one).lower().split()):
-        return plain, 0
-    if goes_on and one not in kind.split():
-        return plain, 0
-    return f"{article} {more}{one}", len(before) - beside.start("cut")
-
-
-def in_name(text: str, span: tuple[int, int]) -> bool:
-    """Whether a name in a text is a part of a longer one."""
-    before, said, after = text[: span[0]], text[slice(*span)], text[span[1] :]
-    if said[:1].islower() or plain_number(said) is not None or said[:1] in "\"'“‘":
-        return False
-    last = re.search(r"(?:^|[\s(])([A-Z][\w.'-]*) $", before)
-    opens = last is not None and not before[: last.start(1)].strip()
-    return (last is not None and not opens) or re.match(r" [A-Z]\w", after) is not None
+        pieces, end = [*pieces, text[end:start], instead], stop
+    return "".join([*pieces, text[end:]]) if pieces else None
 
 
 _BEFORE = r"(?:\b(?:the|a|an)\s+)?[\"'“‘]?"

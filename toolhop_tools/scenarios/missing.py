@@ -22,6 +22,7 @@ from toolhop_tools.scenarios.scene import (
     shown,
     strangers,
     unsolvable,
+    with_reserve,
     with_sentence,
 )
 
@@ -55,9 +56,12 @@ def missing_tool(scene: Scene, seed: int) -> Drafts:
     names = dict.fromkeys(
         scene.item.hops[at].tool.name for at in drawn_hops(scene, seed, "missing")
     )
-    return tuple(
+    drafts = (
         _without(scene, scene.item, name, tuple(scene.served[name]), BESIDE_MANY, seed)
         for name in names
+    )
+    return tuple(
+        with_reserve(draft, [name], seed) for name, draft in zip(names, drafts, strict=True)
     )
 
 
@@ -137,7 +141,10 @@ def potential_tool(
     found = lose(around, seed)
     if isinstance(found, Reason):
         return found
-    return tuple(replace(draft, label=replace(draft.label, decoys=decoys)) for draft in found)
+    return tuple(
+        replace(draft, label=replace(draft.label, decoys=decoys, reserve=(), solvable_after=False))
+        for draft in found
+    )
 
 
 def _without(

@@ -125,6 +125,7 @@ class Reason(StrEnum):
     ONE_HOP = "it has one hop"
     NO_DONOR = "the data set has no other item with tools of its own"
     NOTHING_TO_HIDE = "its question says no value that a call requires"
+    NO_FORM = "nobody has written its question without a value"
     IS_ANSWER = "a value that would be hidden is also an answer, which the user never gives away"
     STILL_SAID = "a value stays readable or can be guessed when it is taken out"
     NO_CHOICE = "no gold call chooses a value that can be taken out of its schema"
@@ -174,6 +175,8 @@ class Expected:
     """What the error has to say."""
     accepted: bool = True
     """Whether the schema as it is shown must take the arguments."""
+    first: bool = False
+    """Whether it is the first call of an episode, in which a tool may run otherwise."""
 
 
 @dataclass(frozen=True)
@@ -366,6 +369,14 @@ def unsolvable(
         (out_of_reach(scene, made, lost),), further=scene.further,
         siblings=(plain_of(scene, seed),),
     )  # fmt: skip
+
+
+def with_reserve(draft: Draft, names: Sequence[str], seed: int) -> Draft:
+    """The draft whose lost tools come when they are asked for; of half of the items they do not."""
+    if drawn(seed, draft.item, "reserve").random() < 0.5:
+        return draft
+    label = replace(draft.label, solvable_after=True, reserve=tuple(names))
+    return replace(draft, label=label, expected=(*draft.expected, *answered(draft.item)))
 
 
 def plain_of(scene: Scene, seed: int) -> Draft:

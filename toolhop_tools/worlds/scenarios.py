@@ -36,6 +36,7 @@ from toolhop_tools.scenarios.scene import (
     plain_of,
     shown,
     with_lines,
+    with_reserve,
     with_tool,
 )
 from toolhop_tools.worlds.domain import EntityType, domains
@@ -286,7 +287,8 @@ def missing_tool(scene: MadeScene, seed: int) -> Drafts:
         label = losing.label(Scenario.MISSING_TOOL, made.id, EpisodeAction.CHANGE_TOOLS, checks)
         rest = [at for at in range(len(made.hops)) if at not in losing.hops]
         whole = losing.whole(scene, seed)
-        return Draft(made, label, expected=answered(made, rest), siblings=(whole,))
+        draft = Draft(made, label, expected=answered(made, rest), siblings=(whole,))
+        return with_reserve(draft, [losing.gone.name], seed)
 
     return _first(scene, seed, "missing", made_of) if len(scene.item.hops) > 1 else Reason.ONE_HOP
 
@@ -373,7 +375,7 @@ def reserve(scene: MadeScene, seed: int) -> Drafts:
 def missing_parameter(scene: MadeScene, seed: int) -> Drafts:
     """One name or code of the question is replaced by its type."""
     names = drawn(seed, scene.item, "parameter").sample(scene.named, len(scene.named))
-    drafts = [_hiding(scene, [name], seed) for name in names]
+    drafts = [_hiding(scene, name, seed) for name in names]
     return tuple(draft for draft in drafts if isinstance(draft, Draft)) or _why(drafts)
 
 
@@ -381,35 +383,31 @@ def _why(drafts: Sequence[Draft | Reason]) -> Reason:
     return next((why for why in drafts if isinstance(why, Reason)), Reason.NOTHING_TO_HIDE)
 
 
-def _hiding(scene: MadeScene, names: Sequence[Names], seed: int) -> Draft | Reason:
-    """The item without some names of its question."""
-    item, types = scene.item, scene.box.world.domain.types
+def _hiding(scene: MadeScene, name: Names, seed: int) -> Draft | Reason:
+    """The item without a name or code of its question: ``the ship`` for ``the ship Orvale``."""
+    item = scene.item
+    of = scene.box.world.domain.types[name.type.removesuffix(" code")]
+    instead = f"the {of.noun}"
     texts = [item.question, *(hop.question for hop in item.hops)]
-    hidden, seen = list[Hidden](), list[str]()
-    for name in sorted(names, key=lambda name: item.question.find(name.value)):
-        of = types[name.type.removesuffix(" code")]
-        instead = f"the {'other ' * (of.noun in seen)}{of.noun} that I have in mind"
-        seen.append(of.noun)
-        texts = [_without(text, name.value, of, instead) for text in texts]
-        hidden += [
-            Hidden(number + 1, argument, name.value, instead, (of.noun,))
-            for number, argument in name.uses
-        ]
-    told = [name.value for name in names if any(name.value in text for text in texts)]
-    if told or any(f"{part}'s" in text for part in ("mind",) for text in texts):
+    texts = [_without(text, name.value, of, instead) for text in texts]
+    if any(name.value in text for text in texts):
         return Reason.STILL_SAID
+    hidden = tuple(
+        Hidden(number + 1, argument, name.value, instead, (of.noun,))
+        for number, argument in name.uses
+    )
     hops = tuple(
         replace(hop, question=text) for hop, text in zip(item.hops, texts[1:], strict=True)
     )
     plain = plain_of(scene, seed)
     made = replace(plain.item, question=texts[0], hops=hops)
-    left = [value for value in scene.values if value[1] not in {name.value for name in names}]
+    left = [value for value in scene.values if value[1] != name.value]
     checks = _in_vain(scene, scene.made(made.all_tools), left)
     if isinstance(checks, Reason):
         return checks
     label = Label(
         Scenario.MISSING_PARAMETER, item.id, False, EpisodeAction.ASK_USER, solvable_after=True,
-        lost=tuple(sorted({one.hop for one in hidden})), hidden=tuple(hidden), checks=checks,
+        lost=tuple(sorted({one.hop for one in hidden})), hidden=hidden, checks=checks,
     )  # fmt: skip
     return Draft(made, label, expected=answered(made), siblings=(plain,))
 
@@ -419,14 +417,12 @@ def _without(text: str, name: str, of: EntityType, instead: str) -> str:
     said = [form.format(noun=of.noun, code=name) for form in PHRASES["code"]]
     said += [f"the {of.noun} {name}", f"{of.noun} {name}", f"the {name}", name]
     forms = "|".join(sorted(map(re.escape, said), key=len, reverse=True))
-    owned = "|".join(re.escape(link.noun) for link in of.relations.values())
 
     def replaced(match: re.Match[str]) -> str:
-        new = f"the {match['owned']} of {instead}" if match["owned"] else instead
         before = text[: match.start()].rstrip()
-        return new[0].upper() + new[1:] if not before or before[-1] in ".?!" else new
+        return instead.capitalize() if not before or before[-1] in ".?!" else instead
 
-    return re.sub(rf"\b(?i:{forms})\b(?:'s (?P<owned>{owned or '(?!)'})\b)?", replaced, text)
+    return re.sub(rf"\b(?i:{forms})\b", replaced, text)
 
 
 TRANSFORMATIONS: Mapping[Scenario, Callable[[MadeScene, int], Drafts]] = MappingProxyType(
@@ -439,7 +435,8 @@ TRANSFORMATIONS: Mapping[Scenario, Callable[[MadeScene, int], Drafts]] = Mapping
         Scenario.RESERVE: reserve,
         Scenario.BROKEN_TOOL: broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
-        Scenario.CONTRADICTION: hazards.contradiction,
+        Scenario.WRONG_ONCE: hazards.wrong_once,
+        Scenario.WRONG_ALWAYS: hazards.wrong_always,
     }
 )
 """By scenario: how it is made of an item of a world; the others are not."""

@@ -236,6 +236,17 @@ class RecordedWording:
             return reply.text
         return str(json.loads(call.outcome.json_text))
 
+    async def asked_for(self, question: str, nouns: Sequence[str]) -> str:
+        """See `toolhop_env.user.Wording`: what the reply names, where a model understood."""
+        call = self.left[0] if self.left else None
+        if call is None or call.origin is not ResultOrigin.WORDED:
+            return ""
+        said = str(json.loads(call.outcome.json_text)) if isinstance(call.outcome, Returned) else ""
+        found = next((one for one in nouns if said.startswith(f"The {one} is ")), "")
+        if found:
+            self.left.pop(0)
+        return found
+
 
 def _setting(started: Started) -> Setting:
     return Setting(
