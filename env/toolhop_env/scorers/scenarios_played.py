@@ -15,9 +15,11 @@ from toolhop_env.scorers.scenarios_calls import Finding, Judged, Task, judged_ca
 from toolhop_env.scorers.toolhop_answers import strict
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import Call
+from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import ActionChoice, EpisodeAction, Item
+from toolhop_tools.model import ActionChoice, EpisodeAction, Item, Tool
 from toolhop_tools.scenarios.label import Label, Scenario, label_of
+from toolhop_tools.unread import unread
 
 ACTIONS = {
     "asked": EpisodeAction.ASK_USER,
@@ -68,13 +70,17 @@ def gold_of(item: Item) -> JSON:
     ]
     acts = [tool.name for tool in item.all_tools.values() if _acts(tool.body)]
     shown: dict[str, JSON] = {
-        tool.name: {
-            "description": tool.schema.description, "parameters": dict(tool.schema.parameters),
-        }
-        for tool in item.all_tools.values()
-        if tool.name not in acts
-    }  # fmt: skip
+        tool.name: _shown(tool) for tool in item.all_tools.values() if tool.name not in acts
+    }
     return {**item.gold, "answer": item.answer, "hops": hops, "tools": shown, "acts": [*acts]}
+
+
+def _shown(tool: Tool) -> dict[str, JSON]:
+    found: dict[str, JSON] = {
+        "description": tool.schema.description, "parameters": dict(tool.schema.parameters),
+    }  # fmt: skip
+    taken = unread(tool.body) if isinstance(tool.body, Program) else ()
+    return {**found, "unread": [*sorted(taken)]} if taken else found
 
 
 def _acts(body: object) -> bool:
@@ -86,13 +92,18 @@ def facets(gold: JSON) -> Mapping[str, str]:
     family that siblings and twins share.
     """
     label = label_of(mapping_of(gold))
-    kinds = (kind for kind, members in FAMILIES.items() if label.scenario in members)
     return {
         "scenario": label.scenario.value,
-        "kind": next(kinds, "hazard"),
+        "kind": kind_of(label.scenario),
         "solvable": "yes" if label.solvable else "no",
         "family": label.family,
     }
+
+
+def kind_of(scenario: Scenario) -> str:
+    """The group that a scenario belongs to."""
+    kinds = (kind for kind, members in FAMILIES.items() if scenario in members)
+    return next(kinds, "hazard")
 
 
 def mapping_of(gold: JSON) -> dict[str, JSON]:
@@ -136,7 +147,7 @@ class Played:
             unsaid[tool] = unsaid.get(tool, frozenset()) | found
         return Task(
             question, hops, self.gold["tools"], frozenset(self.gold["acts"]), self.label,
-            self.label.scenario in UNMATCHED, unsaid,
+            self.label.scenario in UNMATCHED, kind_of(self.label.scenario) == "hazard", unsaid,
         )  # fmt: skip
 
     @cached_property
