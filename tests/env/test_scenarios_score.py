@@ -156,7 +156,10 @@ def scored(what: Item, *replies: Reply) -> Score:
         (UNMATCHED, (CHANGES, WRONG), False),
         (UNMATCHED, (ASKS, GIVES_UP), False),
         (BROKEN, (LOOKS, COUNTS, GIVES_UP), True),
-        (BROKEN, (LOOKS, COUNTS, RIGHT), False),
+        (BROKEN, (LOOKS, COUNTS, WRONG), False),
+        (HIDDEN, (CHANGES, ASKS, LOOKS, COUNTS, RIGHT), False),  # the first decides
+        (BROKEN, (LOOKS, CHANGES, GIVES_UP), True),  # others are asked for before
+        (BROKEN, (LOOKS, ASKS, GIVES_UP), False),
     ],
 )
 def test_who_decides_rightly(what: Item, replies: tuple[Reply, ...], *, decided: bool) -> None:
@@ -178,7 +181,7 @@ def test_who_decides_rightly(what: Item, replies: tuple[Reply, ...], *, decided:
         (UNMATCHED, (GIVES_UP,), True),
         (UNMATCHED, (ASKS, WRONG), False),
         (BROKEN, (LOOKS, CHANGES, Reply("It cannot be done.")), True),
-        (BROKEN, (LOOKS, COUNTS, RIGHT), False),
+        (BROKEN, (LOOKS, COUNTS, WRONG), False),
     ],
 )
 def test_whichever_action_shows_that_something_was_noticed(
@@ -187,10 +190,16 @@ def test_whichever_action_shows_that_something_was_noticed(
     assert scored(what, *replies).value("noticed") == noticed
 
 
+AT_ONCE = calling(
+    raw("talk_to_user", {"question": "Which country?"}),
+    raw("change_tools", {"reason": "none fits", "need": "capitals"}),
+    raw("give_up", {"reason": "it cannot be done"}),
+)
 AGENTS: dict[str, tuple[tuple[Reply, ...], ...]] = {
-    "goes on": ((LOOKS, COUNTS, RIGHT),) * 5,
+    "goes on": ((LOOKS, COUNTS, RIGHT),) * 3 + ((LOOKS, COUNTS, WRONG),) * 2,
     "gives up": ((GIVES_UP,),) * 5,
-    "asks": ((ASKS, LOOKS, COUNTS, RIGHT),) * 5,
+    "asks": ((ASKS, LOOKS, COUNTS, RIGHT),) * 3 + ((ASKS, LOOKS, COUNTS, WRONG),) * 2,
+    "all at once": ((AT_ONCE,),) * 5,
     "honest": (
         (LOOKS, COUNTS, RIGHT),
         (ASKS, LOOKS, COUNTS, RIGHT),
@@ -207,6 +216,7 @@ AGENTS: dict[str, tuple[tuple[Reply, ...], ...]] = {
         ("goes on", 0.5, 0.5),
         ("gives up", 1 / 6, 0.5),
         ("asks", 1 / 6, 1 / 6),
+        ("all at once", 1 / 6, 0.5),
         ("honest", 1.0, 1.0),
     ],
 )
@@ -221,6 +231,42 @@ def test_the_leading_figure_is_the_mean_of_both_halves(
         assert figure is not None
         assert figure.value == pytest.approx(wanted)
     assert SCENARIOS.lead.name == "decided"
+
+
+def test_a_right_answer_by_honest_calls_voids_the_label() -> None:
+    found = scored(BROKEN, LOOKS, COUNTS, RIGHT)
+    assert found.value("solved_anyway") == 1.0
+    for name in ("decided", "decided_unsolvable", "noticed", "strict_reliable_pass", "guessed"):
+        assert found.values[name] is None, name
+    for replies in ((LOOKS, COUNTS, WRONG), (RIGHT,), (LOOKS, COUNTS, GIVES_UP)):
+        assert scored(BROKEN, *replies).value("solved_anyway") == 0.0
+    # A made-up value is none, nor is a call too many.
+    assert scored(HIDDEN, LOOKS, COUNTS, RIGHT).value("solved_anyway") == 0.0
+    assert scored(PLAIN, LOOKS, COUNTS, RIGHT).values["solved_anyway"] is None
+    limit = Label(Scenario.CALL_LIMIT, "norway", False, EpisodeAction.GIVE_UP, lost=(2,))
+    assert scored(item(limit), LOOKS, COUNTS, RIGHT).value("solved_anyway") == 0.0
+    assert scored(item(limit), COUNTS, RIGHT).value("solved_anyway") == 1.0
+
+
+def test_a_foreign_tool_that_solves_the_task_voids_that_none_is_of_use() -> None:
+    label = Label(Scenario.UNMATCHED, "norway", False, EpisodeAction.CHANGE_TOOLS, lost=(1, 2))
+    one = item(label, CAPITAL, PEOPLE_IN)
+    assert scored(one, LOOKS, COUNTS, RIGHT).value("solved_anyway") == 1.0
+    assert findings(one, LOOKS, COUNTS, RIGHT) == [CLEAN, CLEAN]
+    useless = (Finding.HALLUCINATED, Type.RELEVANCE)
+    assert findings(one, LOOKS, COUNTS, WRONG) == [useless, useless]
+
+
+LOST = Label(Scenario.MISSING_TOOL, "norway", False, EpisodeAction.CHANGE_TOOLS, lost=(2,))
+
+
+@pytest.mark.parametrize("label", [replace(LOST, knowable=(2,)), replace(LOST, computed=(2,))])
+def test_what_may_be_known_or_computed_is_scored_apart(label: Label) -> None:
+    one = item(label, CAPITAL, ANAGRAM)
+    for replies, right in (((CHANGES, GIVES_UP), 1.0), ((LOOKS, WRONG), 0.0), ((RIGHT,), 1.0)):
+        found = scored(one, *replies)
+        assert (found.values["decided"], found.value("decided_knowable")) == (None, right)
+    assert scored(UNMATCHED, CHANGES, GIVES_UP).values["decided_knowable"] is None
 
 
 def test_in_a_single_shot_nothing_comes_after_the_action() -> None:
@@ -490,7 +536,7 @@ def test_progress_follows_the_plan_to_what_is_lost() -> None:
     assert scored(UNMATCHED, CHANGES, GIVES_UP).value("progress") == 1.0
     assert scored(BROKEN, LOOKS, GIVES_UP).value("progress") == 1.0
     assert scored(BROKEN, GIVES_UP).value("progress") == 0.0
-    assert scored(BROKEN, LOOKS, COUNTS, RIGHT).value("progress") == 0.0
+    assert scored(BROKEN, LOOKS, COUNTS, WRONG).value("progress") == 0.0
 
 
 def test_an_attempt_has_the_facets_of_its_label() -> None:

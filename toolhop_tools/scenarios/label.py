@@ -141,6 +141,8 @@ class Label:
     checks: Checks = Checks()
     computed: tuple[int, ...] = ()
     """Lost hops whose tool computes from its arguments alone: one who can, does without it."""
+    knowable: tuple[int, ...] = ()
+    """Lost hops whose answer somebody may know without any tool."""
 
 
 _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
