@@ -48,7 +48,8 @@ def data(written: Path, form: str) -> str:
     folder = written / form
     if form == "toolbehonest":
         return f"toolbehonest:{folder / 'made_en.json'}"
-    return f"relytoolbench:{folder}?replies={folder / 'replies'}&gold={folder / 'gold.jsonl'}"
+    replies, gold = folder / "tool_response_cache", folder / "gold.jsonl"
+    return f"relytoolbench:{folder}?replies={replies}&gold={gold}"
 
 
 def played(written: Path, form: str, agent: str, logs: Path, *more: str) -> list[dict[str, Any]]:
