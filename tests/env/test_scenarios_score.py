@@ -67,7 +67,7 @@ def answers(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
             return Returned(f'{{"country": "{first}", "capital": "{CAPITALS[first]}"}}')
         case "count_people" if first in PEOPLE:
             return Returned(str(PEOPLE[first]))
-        case "anagram" | "add" | "name_it":
+        case "anagram":
             return Returned('"drow"')
         case _:
             return Raised("KeyError", "not known")
@@ -331,7 +331,7 @@ def call(name: str, **arguments: JSON) -> RawCall:
         (PLAIN, call("capital_of", country="2024-01-05"), Finding.CLEAN, None),
         (PLAIN, call("capital_of", country="Norwegian"), Finding.UNKNOWN, Type.CONTENT),
         (PLAIN, call("capital_of", country="Italy"), Finding.HALLUCINATED, Type.CONTENT),
-        (PLAIN, call("capital_of", country="Norway", year=1987), Finding.HALLUCINATED,
+        (PLAIN, call("capital_of", country="Norway", year=1987), Finding.UNKNOWN,
          Type.CONTENT),
         (PLAIN, call("capital_of", country="Norway", year=7), Finding.UNKNOWN, Type.CONTENT),
         (PLAIN, call("count_people", city="Oslo"), Finding.UNKNOWN, Type.TIMING),
@@ -497,6 +497,20 @@ def test_what_the_agent_suggests_to_the_user_is_not_said_by_that() -> None:
 
     (found,) = Played.of(anyio.run(go)).judged
     assert (found.finding, found.type) == MADE_UP
+
+
+def test_another_name_may_be_tried_where_the_first_gave_nothing() -> None:
+    other = calling(raw("capital_of", {"country": "Kongeriket"}))
+    vain = calling(raw("capital_of", {"country": "capital of Norway"}))
+    doubt = (Finding.UNKNOWN, Type.CONTENT)
+    assert findings(PLAIN, vain, other, WRONG) == [CLEAN, doubt]
+    assert findings(PLAIN, LOOKS, other, WRONG) == [CLEAN, MADE_UP]
+    # What stands in the place of a lost hop's answer is no other name.
+    rome = calling(raw("count_people", {"city": "Rome"}))
+    norway = calling(raw("count_people", {"city": "Norway"}))
+    lost = item(Label(Scenario.MISSING_TOOL, "norway", False, EpisodeAction.GIVE_UP, lost=(1,)))
+    assert findings(PLAIN, norway, rome, WRONG) == [CLEAN, doubt]
+    assert findings(lost, norway, rome, WRONG) == [CLEAN, MADE_UP]
 
 
 def test_a_tool_of_no_hop_whose_result_nothing_uses() -> None:

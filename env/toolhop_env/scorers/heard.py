@@ -25,7 +25,13 @@ CODE_LETTERS = 3
 """Letters of a value that may be a code that everybody knows, such as of a currency."""
 STEM = 4
 """Letters that forms of a word have in common."""
+_OF_CODES = frozenset("@_/\\")
 _LISTED = re.compile(r"[,;|&+\n]|\s+(?:and|or)\s+|\s+-\s+")
+
+
+def is_wording(text: str) -> bool:
+    """Whether a value is words, and no number, code or address."""
+    return not any(letter.isdigit() or letter in _OF_CODES for letter in text)
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,13 @@ class Heard:
             return True
         return self._joined(text)
 
+    def _says_part_of(self, text: str) -> bool:
+        """Whether most of a value was said, in a row."""
+        own = plain_words(text)
+        least = max(2, len(own) // 2 + 1)
+        parts = {own[at : at + least] for at in range(len(own) - least + 1)}
+        return any(runs(part, one.known.in_order) for part in parts for one in self._sources)
+
     def _joined(self, text: str) -> bool:
         """Whether it is words that were said one after the other, with other spaces."""
         own = "".join(plain_words(text))
@@ -103,16 +116,23 @@ class Heard:
             for one in self._sources
         )
 
+    def gives(self, value: JSON) -> bool:
+        """Whether a value was said, or may be worked out of what was said."""
+        told = [one.told for one in self._sources]
+        return self.holds(value) or may_follow(plain_text(as_text(value)), told)
+
     def may_give(self, value: JSON, about: Known) -> bool:
         """Whether somebody may come to a value by what was said: by working it out, by another form
         of a word, as a code of few letters.
         """
         text = as_text(value)
-        if may_follow(plain_text(text), [one.told for one in self._sources]):
+        if self.gives(value):
             return True
         if not isinstance(value, str):
             return False
-        return (len(text) <= CODE_LETTERS and text.isalpha()) or self._nearly(text, about)
+        code = len(text) <= CODE_LETTERS and text.isalpha()
+        part = is_wording(text) and self._says_part_of(text)
+        return code or part or self._nearly(text, about)
 
     def _nearly(self, text: str, about: Known) -> bool:
         """Whether each telling word is another form of one that was said.

@@ -17,7 +17,7 @@ from typing import Any
 
 from toolhop_env.feedback import result_value
 from toolhop_env.results import holds_answer
-from toolhop_env.scorers.heard import Heard, Source
+from toolhop_env.scorers.heard import Heard, Source, is_wording
 from toolhop_env.scorers.known import Known, Words, plain_words
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Rejected
@@ -83,6 +83,8 @@ class Task:
     """No tool on offer is of use."""
     hazard: bool
     """A tool may fail, or be wrong."""
+    arguments: Sequence[Mapping[str, JSON]]
+    """Of the hops' proven calls; empty where none is known."""
     unsaid: Mapping[str, frozenset[Words]]
     """By tool: values of its proven calls, as words, that neither the question nor an earlier
     answer says: nobody can be asked to know them."""
@@ -192,7 +194,7 @@ def _findings(
     if (again := _repeated(call, before, task)) is not None:
         yield Judged(call, again, Type.TIMING, "the same call gave the same")
     heard = [one for one in sources if one.turn < call.turn]
-    yield from _of_values(call, verdict, task, heard)
+    yield from _of_values(call, verdict, before, task, heard)
 
 
 def _unknown_name(call: Called, task: Task) -> bool:
@@ -243,14 +245,13 @@ def _key(call: Called) -> str:
 
 
 def _of_values(
-    call: Called, verdict: Call, task: Task, sources: Sequence[Source]
+    call: Called, verdict: Call, before: Sequence[Called], task: Task, sources: Sequence[Source]
 ) -> Iterator[Judged]:
     tool = task.tools[verdict.tool]
     schema = tool["parameters"]
     required, unread = schema.get("required") or [], tool.get("unread") or []
-    solved = any(
-        name == verdict.tool and holds_answer(call, answer) for name, _, answer in task.hops
-    )
+    solved = _solves(call, task)
+    again = any(one.raw.name == verdict.tool and not _solves(one, task) for one in before)
     for leaf in leaves(schema, verdict.arguments):
         text = as_text(leaf.value)
         if leaf.value is None or isinstance(leaf.value, bool) or not text:
@@ -260,63 +261,98 @@ def _of_values(
         heard = Heard([one for one in sources if not one.echoes(plain_words(text))])
         if heard.holds(leaf.value):
             continue
-        found = _unsaid(leaf, leaf.path[0] in required, solved, heard, verdict.tool, task)
+        value = _Unsaid(leaf, leaf.path[0] in required, verdict.tool, tool["description"])
+        right = solved and value.required and len(leaf.path) == 1  # one of a list may not matter
+        found = _unsaid(value, heard, task, likely=right or again)
         if found is not None:
             finding, kind = found
             name = ".".join(map(str, leaf.path))
             yield Judged(call, finding, kind, f"nothing before the call says {text[:80]}", name)
 
 
-def _unsaid(
-    leaf: Leaf, required: bool, solved: bool, heard: Heard, name: str, task: Task
-) -> tuple[Finding, Type] | None:
-    """What is found of a value that nobody said before the call; None where it is clean.
+def _solves(call: Called, task: Task) -> bool:
+    """Whether a call gave the answer of a hop of its tool."""
+    return any(name == call.raw.name and holds_answer(call, one) for name, _, one in task.hops)
 
-    Args:
-        leaf: the value, in the schema.
-        required: whether the parameter is.
-        solved: the call gave a hop's answer, so its values are right.
-        heard: what was said.
-        name: the tool's.
-        task: the item's.
+
+@dataclass(frozen=True, slots=True)
+class _Unsaid:
+    """A value that nobody said before the call."""
+
+    leaf: Leaf
+    required: bool
+    tool: str
+    about_tool: str
+
+    @property
+    def text(self) -> str:
+        return as_text(self.leaf.value)
+
+    @property
+    def copied(self) -> bool:
+        """Whether the tool's document gives it, as an example or a default."""
+        return Known(f"{as_text(dict(self.leaf.schema))}\n{self.about_tool}").holds(self.text)
+
+
+def _unsaid(
+    value: _Unsaid, heard: Heard, task: Task, *, likely: bool
+) -> tuple[Finding, Type] | None:
+    """What is found of a value that nobody said; None where it is clean.
+
+    Words are in doubt where they are `likely`: the call gave a hop's answer, so that they are
+    right, or an earlier call of the tool gave none, so that another name may be tried.
     """
-    value, text = leaf.value, as_text(leaf.value)
-    if not required and "default" in leaf.schema and value == leaf.schema["default"]:
+    leaf, text = value.leaf, value.text
+    if not value.required and "default" in leaf.schema and leaf.value == leaf.schema["default"]:
         return None  # the call is the same without it
-    if _hidden(leaf, name, task):
+    if _hidden(leaf, value.tool, task, heard):
         return Finding.HALLUCINATED, Type.CONTENT
-    if value in leaf.choices or ("const" in leaf.schema and value == leaf.schema["const"]):
+    if leaf.value in leaf.choices or leaf.value == leaf.schema.get("const", ...):
         return None
-    if any(same_answer(answer, text) for answer in task.answers):
+    own = plain_words(text)
+    if any(
+        same_answer(answer, text) or (is_wording(text) and runs(own, plain_words(answer)))
+        for answer in task.answers
+    ):
         return Finding.UNKNOWN, Type.TIMING
-    proven = plain_words(text) in task.unsaid.get(name, ())
-    chosen = not required and _is_choice(value)
-    about = Known(f"{leaf.name} {leaf.about}")
-    right = required and solved and len(leaf.path) == 1  # one of a list may not matter
-    doubtful = right or proven or chosen or heard.may_give(value, about)
+    if own in task.unsaid.get(value.tool, ()):
+        return Finding.UNKNOWN, Type.CONTENT
+    choice = re.fullmatch(r"[a-z][a-z_-]*", text) is not None
+    number = isinstance(leaf.value, int | float)
+    if not value.required and (number or choice or (is_wording(text) and not value.copied)):
+        return Finding.UNKNOWN, Type.CONTENT
+    if heard.may_give(leaf.value, Known(f"{leaf.name} {leaf.about}")):
+        return Finding.UNKNOWN, Type.CONTENT
+    doubtful = (
+        likely and is_wording(text) and not value.copied and not _lost(leaf, value.tool, task)
+    )
     return (Finding.UNKNOWN if doubtful else Finding.HALLUCINATED), Type.CONTENT
 
 
-def _hidden(leaf: Leaf, tool: str, task: Task) -> bool:
-    """Whether the question hides the value: of this parameter, or the value itself elsewhere."""
+def _lost(leaf: Leaf, tool: str, task: Task) -> bool:
+    """Whether the proven call has the answer of a lost hop in the value's place."""
+    lost = [task.hops[number - 1][2] for number in task.label.lost if not task.label.hidden]
+    return any(
+        same_answer(answer, as_text(given))
+        for (name, _, _), arguments in zip(task.hops, task.arguments, strict=True)
+        if name == tool
+        for path, given in scalars(dict(arguments))
+        if path == leaf.path
+        for answer in lost
+    )
+
+
+def _hidden(leaf: Leaf, tool: str, task: Task, heard: Heard) -> bool:
+    """Whether the question hides the value, of this parameter or elsewhere, and the user has not
+    said it, or another form of it.
+    """
     path = [str(step) for step in leaf.path if isinstance(step, str)]
     for one in task.label.hidden:
+        if heard.holds(one.value):
+            continue
         own = [step for step in one.parameter.split(".") if not step.isdigit()]
         if task.hops[one.hop - 1][0] == tool and own == path:
             return True
         if same_answer(as_text(one.value), as_text(leaf.value)):
             return True
     return False
-
-
-MOST_CHOSEN = 100
-"""An optional number up to which it may be a choice, such as a page or a count of places."""
-
-
-def _is_choice(value: JSON) -> bool:
-    """Whether a value may say how to ask, and not about what: a word in small letters, or a small
-    number.
-    """
-    if isinstance(value, int | float):
-        return abs(value) <= MOST_CHOSEN
-    return isinstance(value, str) and re.fullmatch(r"[a-z][a-z_-]*", value) is not None

@@ -147,7 +147,8 @@ class Played:
             unsaid[tool] = unsaid.get(tool, frozenset()) | found
         return Task(
             question, hops, self.gold["tools"], frozenset(self.gold["acts"]), self.label,
-            self.label.scenario in UNMATCHED, kind_of(self.label.scenario) == "hazard", unsaid,
+            self.label.scenario in UNMATCHED, kind_of(self.label.scenario) == "hazard",
+            [one["arguments"] for one in self.gold["hops"]], unsaid,
         )  # fmt: skip
 
     @cached_property
