@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -60,8 +60,8 @@ class Told:
 
     @cached_property
     def records(self) -> list[list[float]]:
-        """The numbers that belong together: of each object and list, or of the text."""
-        found = [[*_numbers_in(record)] for record in _records(self.value)]
+        """The numbers that belong together: of each object, list and column, or of the text."""
+        found = [*_records(self.value)]
         if len(self.numbers) <= MOST_NUMBERS:
             found.append([*self.numbers])
         return [one[:MOST_NUMBERS] for one in found if one]
@@ -140,17 +140,13 @@ def _number_follows(number: Decimal, told: Sequence[Told]) -> bool:
     if whole and value <= COUNTED:
         return True
     exponent = number.as_tuple().exponent
-    places = max(0, -exponent) if isinstance(exponent, int) else 0
-    near = _Near(value, places)
-    if any(near(one) for one in _one_step(told)):
+    near = _Near(value, max(0, -exponent) if isinstance(exponent, int) else 0)
+    if whole and any(len(word) == value or value in _in_bases(word) for word in _all_words(told)):
         return True
-    if whole and any(len(word) == value or _in_base(word) == value for word in _all_words(told)):
+    if whole and _in_bases(f"{value:.0f}") & _all_numbers(told):
         return True
-    if whole and {*_bases(f"{value:.0f}")} & _all_numbers(told):
-        return True
-    if any(near(one) for one in _of_dates(told)):
-        return True
-    return any(near(one) for pool in _pools(told) for one in _combined(pool))
+    pairs = (one for pool in _pools(told) for one in _combined(pool))
+    return any(map(near, itertools.chain(_one_step(told), _of_dates(told), pairs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +166,8 @@ class _Near:
 
 
 def _one_step(told: Sequence[Told]) -> Iterator[float]:
-    """What comes of one number: its neighbours, its square and roots, another unit; the sum and
-    mean of the numbers of a column or list, and how many there are.
+    """What comes of one number: its neighbours, its square and root, another unit; the sum and mean
+    of numbers that belong together, and how many there are.
     """
     for number in _all_numbers(told):
         yield from (number + 1, abs(number - 1), number**2 if number < 1e6 else 0, number**0.5)
@@ -180,9 +176,8 @@ def _one_step(told: Sequence[Told]) -> Iterator[float]:
         digits = f"{number:.0f}"
         yield float(sum(map(int, digits)))
         yield float(digits[::-1])
-    for one in told:
-        for column in _columns(one.value):
-            yield from (sum(column), sum(column) / len(column), float(len(column)))
+    for record in (record for one in told for record in one.records):
+        yield from (sum(record), sum(record) / len(record), float(len(record)))
 
 
 def _of_dates(told: Sequence[Told]) -> Iterator[float]:
@@ -215,18 +210,19 @@ def _combined(pool: Sequence[float]) -> Iterator[float]:
             yield from (one / other, one // other, one % other, 100 * one / other)
 
 
-def _in_base(word: str) -> float:
-    """The number that a word writes in another base, or in Roman figures; 0 for none."""
-    if set(word) <= ROMAN.keys():
+def _in_bases(word: str) -> set[float]:
+    """The numbers that a word writes in other bases, or in Roman figures."""
+    found = set[float]()
+    if word and set(word) <= ROMAN.keys():
         figures = [ROMAN[letter] for letter in word]
-        after = [*figures[1:], 0]
-        return float(sum(-a if a < b else a for a, b in zip(figures, after, strict=True)))
+        pairs = itertools.zip_longest(figures, figures[1:], fillvalue=0)
+        found.add(float(sum(-one if one < after else one for one, after in pairs)))
     for base in BASES:
         try:
-            return float(int(word, base))
+            found.add(float(int(word, base)))
         except (ValueError, OverflowError):
             continue
-    return 0.0
+    return found
 
 
 # -- texts -------------------------------------------------------------------------------------
@@ -246,8 +242,7 @@ def _text_follows(text: str, told: Sequence[Told]) -> bool:
         return True
     if any(_dated(letters, date) for one in told for date in one.dates):
         return True
-    figures = {_in_base(letters), *_bases(letters)} - {0.0}
-    return bool(figures & _all_numbers(told))
+    return bool((_in_bases(letters) - {0.0}) & _all_numbers(told))
 
 
 def _made_of(letters: str, word: str) -> bool:
@@ -269,15 +264,6 @@ def _dated(letters: str, date: dt.date) -> bool:
     return letters in (month, month[:3], WEEKDAYS[date.weekday()], WEEKDAYS[date.weekday()][:3])
 
 
-def _bases(letters: str) -> Iterator[float]:
-    """The numbers that a word writes in some base."""
-    for base in BASES:
-        try:
-            yield float(int(letters, base))
-        except (ValueError, OverflowError):
-            continue
-
-
 # -- what is said ------------------------------------------------------------------------------
 
 
@@ -289,37 +275,20 @@ def _all_words(told: Iterable[Told]) -> frozenset[str]:
     return frozenset(word for one in told for word in one.words)
 
 
-def _records(value: JSON) -> Iterator[Collection[JSON]]:
-    """The objects and lists within a value."""
-    if isinstance(value, dict | list):
-        inner = list(value.values()) if isinstance(value, dict) else value
-        yield inner
-        for one in inner:
-            yield from _records(one)
-
-
-def _numbers_in(record: Collection[JSON]) -> Iterator[float]:
-    """The numbers of a record, those of lists and objects within apart."""
-    for one in record:
-        if not isinstance(one, dict | list | bool) and one is not None:
-            yield from (float(number) for number in numbers(as_text(one)))
-
-
-def _columns(value: JSON) -> Iterator[list[float]]:
-    """Numbers that stand one below the other: of lists, and of the same place in their parts."""
-    for record in _records(value):
-        rows = [one for one in record if isinstance(one, dict | list)]
-        plain = [*_numbers_in(record)]
-        if len(plain) > 1:
-            yield plain
-        by_place: dict[str, list[float]] = {}
-        for row in rows:
-            for path, leaf in scalars(row):
-                if isinstance(leaf, int | float) and not isinstance(leaf, bool):
-                    by_place.setdefault(str(path), []).append(float(leaf))
-        yield from (column for column in by_place.values() if len(column) > 1)
-        if len(rows) > 1:
-            yield [1.0] * len(rows)
+def _records(value: JSON) -> Iterator[list[float]]:
+    """Numbers that belong together: of each object and list, and of a column of rows."""
+    if not isinstance(value, dict | list):
+        return
+    inner = list(value.values()) if isinstance(value, dict) else value
+    plain = [one for one in inner if not isinstance(one, dict | list | bool) and one is not None]
+    yield [float(number) for one in plain for number in numbers(as_text(one))]
+    columns: dict[str, list[float]] = {}
+    for part in inner:
+        yield from _records(part)
+        for path, leaf in scalars(part) if isinstance(part, dict | list) else ():
+            if isinstance(leaf, int | float) and not isinstance(leaf, bool):
+                columns.setdefault(str(path), []).append(float(leaf))
+    yield from columns.values()
 
 
 def _month(word: str) -> int:
