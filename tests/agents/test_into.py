@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 ITEMS = ("music-1", "zoology-1")
 CHOSEN = tuple(part for name in ITEMS for part in ("--sample-id", name))
-INTO = "missing-tool,missing-parameter,hidden-option"
+INTO = "missing-tool,missing-parameter,missing-repeated"
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +81,10 @@ def test_a_run_plays_what_perturb_writes(certificates: str, made: Path, tmp_path
     of_file = load(made).items
     assert [one.digest for one in store.items().items] == [one.digest for one in of_file]
     facts: Any = store.manifest
-    assert facts["settings"]["into"] == ["missing-tool", "missing-parameter", "hidden-option"]
+    assert facts["settings"]["into"] == ["missing-tool", "missing-parameter", "missing-repeated"]
     counts = facts["data"]["scenarios"]
     assert counts["written"] == len(of_file)
-    assert sum(counts["scenarios"]["hidden-option"]["refused"].values()) == len(ITEMS)
+    assert sum(counts["scenarios"]["missing-repeated"]["refused"].values()) == len(ITEMS)
     from_file = answer(
         "run", "--data", str(made), *agent, "--sandbox", "process", "--json", "--log-dir",
         str(tmp_path / "file"),

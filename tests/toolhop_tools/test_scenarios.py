@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import anyio
 import pytest
@@ -25,13 +24,21 @@ from toolhop_tools.model import EpisodeAction, Flaky, Hop, Item, Tool, ToolSchem
 from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.actions import TOOLS, Offer
 from toolhop_tools.scenarios.kinds import kind_of
-from toolhop_tools.scenarios.label import BENCHMARK, Label, Scenario, label_of
+from toolhop_tools.scenarios.label import (
+    BENCHMARK,
+    MADE,
+    TOOLBEHONEST,
+    Label,
+    Scenario,
+    label_of,
+    labelled,
+    scenarios_of,
+)
 from toolhop_tools.scenarios.make import (
     TRANSFORMATIONS,
     Family,
     FamilyMaker,
     Recipe,
-    Rooms,
     make_all,
 )
 from toolhop_tools.scenarios.masking import masked
@@ -53,7 +60,7 @@ def families(
         certificates: dict[str, Certificate] = {}
         for item in wanted:
             certificates[item.id] = await certify(item, sandbox, BASIS)
-        maker = FamilyMaker(items, certificates, Rooms(sandbox, sandbox), recipe)
+        maker = FamilyMaker(items, certificates, sandbox, recipe)
         await make_all(
             wanted, maker.family, at_a_time=2,
             on_family=lambda item, family: found.update({item.id: family}),
@@ -141,16 +148,28 @@ WHOLE = Item(
     "number",
 )
 DATA = [WHOLE, OTHER, PEAK]
-MADE = [
-    kind for kind in TRANSFORMATIONS
-    if kind not in {Scenario.MISSING_REPEATED, Scenario.HIDDEN_OPTION, Scenario.SLOW_TOOL}
-]  # fmt: skip
+ALLOWED = [kind for kind in TRANSFORMATIONS if kind is not Scenario.MISSING_REPEATED]
+
+
+def test_all_has_no_kind_that_only_an_export_needs_and_none_that_is_gone() -> None:
+    assert scenarios_of("all") == MADE
+    gone = {*Scenario} - {*MADE} - {*TOOLBEHONEST}
+    assert {*scenarios_of("all,toolbehonest")} == {*Scenario} - gone
+    for kind in gone:
+        stored = labelled(PEAK, Label(kind, "peak", True), f"peak~{kind}")
+        assert label_of(stored.gold).scenario is kind
+
+
+def test_a_kind_that_is_gone_is_refused_with_the_reason() -> None:
+    family = families(DATA, Recipe((Scenario.HIDDEN_OPTION,)), chosen=[WHOLE])["whole"]
+    assert family is not None
+    assert [one.reason for one in family.refused] == [Reason.NOT_MADE]
 
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, tuple[Item, Label]]:
     """Scenarios of an item of three hops, by id."""
-    family = families(DATA, Recipe(tuple(MADE)), chosen=[WHOLE])["whole"]
+    family = families(DATA, Recipe(tuple(ALLOWED)), chosen=[WHOLE])["whole"]
     assert family is not None
     assert not family.refused
     return {item.id: (item, label_of(item.gold)) for item in family.items}
@@ -216,8 +235,7 @@ def call(tool: Tool, arguments: Mapping[str, JSON]) -> Raised | Returned:
 
 def test_the_gold_calls_of_solvable_items_give_their_answers(made: Made) -> None:
     for item, label in made.values():
-        drifted = label.scenario in {Scenario.DRIFTED_OUTPUT, Scenario.SLOW_TOOL}
-        if label.solvable and not drifted:
+        if label.solvable:
             for hop in item.hops:
                 assert hop.gold is not None
                 outcome = call(hop.tool, hop.gold.arguments)
@@ -240,16 +258,14 @@ def test_a_missing_tool_is_not_on_offer(made: Made, kind: Scenario) -> None:
 
 
 def test_hidden_values_stand_nowhere(made: Made) -> None:
-    kinds = Scenario.MISSING_PARAMETER, Scenario.MISSING_PARAMETERS
-    for kind in kinds:
-        for item, label in of(made, kind):
-            assert label.needs is EpisodeAction.ASK_USER
-            assert label.solvable_after
-            for one in label.hidden:
-                texts = [item.question, *(hop.question for hop in item.hops)]
-                assert not any(str(one.value).lower() in text.lower() for text in texts)
-                assert one.kind in item.question or one.kind.capitalize() in item.question
-                assert one.kind.split()[0] in {"a", "another"}
+    for item, label in of(made, Scenario.MISSING_PARAMETER):
+        assert label.needs is EpisodeAction.ASK_USER
+        assert label.solvable_after
+        for one in label.hidden:
+            texts = [item.question, *(hop.question for hop in item.hops)]
+            assert not any(str(one.value).lower() in text.lower() for text in texts)
+            assert one.kind in item.question or one.kind.capitalize() in item.question
+            assert one.kind.split()[0] in {"a", "another"}
 
 
 def test_unmatched_tools_are_all_foreign_and_a_reserve_is_held_back(made: Made) -> None:
@@ -275,28 +291,6 @@ def test_a_flaky_tool_has_its_program_and_fails_a_few_times(made: Made) -> None:
         body = item.all_tools[next(iter(label.recovery))].body
         assert isinstance(body, Flaky)
         assert 1 <= body.failures <= 2
-
-
-def test_a_drifted_schema_is_told_by_the_error_of_the_call_that_follows_it(made: Made) -> None:
-    for item, label in of(made, Scenario.DRIFTED_SCHEMA):
-        assert label.recovery is not None
-        ((name, arguments),) = label.recovery.items()
-        tool = item.all_tools[name]
-        shown: Any = tool.schema.parameters["properties"]
-        (real,) = arguments.keys() - shown.keys()
-        (other,) = [one for one in shown if real in one and one not in arguments]
-        by_schema = {other if key == real else key: value for key, value in arguments.items()}
-        outcome = call(tool, by_schema)
-        assert isinstance(outcome, Raised)
-        assert repr(real) in outcome.message
-
-
-def test_a_drifted_output_differs_from_what_it_was(made: Made) -> None:
-    for item, label in of(made, Scenario.DRIFTED_OUTPUT):
-        assert label.recovery is not None
-        ((name, arguments),) = label.recovery.items()
-        before = WHOLE
-        assert call(item.all_tools[name], arguments) != call(before.all_tools[name], arguments)
 
 
 def test_two_tools_contradict_and_the_question_says_which_to_believe(made: Made) -> None:
@@ -369,29 +363,6 @@ def test_a_hop_that_looks_something_up_is_lost_before_one_that_computes() -> Non
         family = families(DATA, Recipe((Scenario.MISSING_TOOL,), seed), chosen=[WHOLE])["whole"]
         assert family is not None
         assert all(label.lost != (3,) and not label.computed for label in family.labels)
-
-
-def test_a_hidden_option_changes_the_result() -> None:
-    tool = program(
-        "river_length",
-        f"def river_length(river, unit='kilometres'):\n    table = {LENGTHS}\n"
-        "    size = table[river]\n    return size if unit == 'kilometres' else size * 5 // 8\n",
-        "How long a river is.",
-        {"river": {"type": "string"}, "unit": {"type": "string", "default": "kilometres"}},
-    )
-    schema: dict[str, JSON] = {**tool.schema.parameters, "required": ["river"]}
-    tool = replace(tool, schema=replace(tool.schema, parameters=schema))
-    hops = (
-        Hop("Which river flows through Borough?", "Wend", RIVER),
-        Hop('How long is the Wend, in the unit "miles"?', "579", tool),
-    )
-    question = 'How long is the river that flows through Borough, in the unit "miles"?'
-    item = Item("miles", question, "579", hops, "rivers", "number")
-    family = families([item, OTHER], Recipe((Scenario.HIDDEN_OPTION,)), chosen=[item])["miles"]
-    assert family is not None
-    (hidden,) = [one for label in family.labels for one in label.hidden]
-    assert (hidden.hop, hidden.parameter, hidden.value) == (2, "unit", "miles")
-    assert "miles" not in family.items[0].question
 
 
 # -- items written for what must not be made ---------------------------------------------------
@@ -641,11 +612,9 @@ def test_what_is_asked_for_is_not_hidden() -> None:
     )
     question = "What is the length of the river that flows through Borough?"
     item = Item("asked", question, "927", hops, "rivers", "number")
-    kinds = (Scenario.MISSING_PARAMETER, Scenario.MISSING_PARAMETERS)
-    family = families([item, OTHER], Recipe(kinds), chosen=[item])["asked"]
+    family = families([item, OTHER], Recipe((Scenario.MISSING_PARAMETER,)), chosen=[item])["asked"]
     assert family is not None
     assert {one.value for label in family.labels for one in label.hidden} == {"Borough"}
-    assert [one.reason for one in family.refused] == [Reason.ONE_TO_HIDE]
 
 
 def test_the_benchmark_of_memory_makes_items(capsys: pytest.CaptureFixture[str]) -> None:

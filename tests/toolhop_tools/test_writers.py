@@ -20,7 +20,7 @@ from toolhop_tools.errors import DataError, DataProblem
 from toolhop_tools.load import survey
 from toolhop_tools.model import GoldCall, Hop, Item, Tool
 from toolhop_tools.readers.toolbehonest import PLANS, SCENARIOS, TEXTS, UNSOLVABLE, tool_table
-from toolhop_tools.scenarios.label import Checks, Scenario
+from toolhop_tools.scenarios.label import TOOLBEHONEST, Checks, Scenario
 from toolhop_tools.scenarios.make import Recipe
 from toolhop_tools.writers import relytoolbench, toolbehonest
 from toolhop_tools.writers.families import Family, Files, Labelled, Reason
@@ -52,8 +52,8 @@ WHOLE = Item(
 """Three hops whose tools read otherwise than each other."""
 DATA = [WHOLE, OTHER, PEAK]
 GOLDEN = Path(__file__).parents[1] / "golden"
-INTO = (*toolbehonest.USED[:2], *toolbehonest.USED[3:], *reversed(relytoolbench.HIDING),
-        Scenario.UNMATCHED, Scenario.RESERVE)  # fmt: skip
+INTO = (*(kind for kind in TOOLBEHONEST if kind is not Scenario.MISSING_REPEATED),
+        Scenario.MISSING_PARAMETER, Scenario.UNMATCHED, Scenario.RESERVE)  # fmt: skip
 """Of those that are used, those that the item allows."""
 
 
@@ -287,7 +287,7 @@ def test_no_list_has_a_tool_of_another_item_that_reads_like_an_own_one(family: F
         tools = [_reads_like(RIVER, tool.name) for tool in one.item.others]
         return replace(one, item=replace(one.item, others=tuple(tools)))
 
-    kinds = (Scenario.PLAIN, Scenario.MISSING_TOOL, Scenario.MISSING_PARAMETERS)
+    kinds = (Scenario.PLAIN, Scenario.MISSING_TOOL, Scenario.MISSING_PARAMETER)
     members = [one for one in family.members if one.label.scenario in kinds]
     changed = replace(family, members=tuple(map(alike, members)))
     (row,) = rows(toolbehonest.write([changed]), toolbehonest.FILE)
@@ -348,7 +348,7 @@ def test_where_rows_are_from_is_written_beside_them(family: Family) -> None:
     files = rely(family)
     lines = [json.loads(line) for line in files.texts["origins.jsonl"].splitlines()]
     assert {one["family"] for one in lines} == {"whole"}
-    assert [hidden["value"] for hidden in lines[1]["hidden"]] == ["Borough", 58]
+    assert [hidden["value"] for hidden in lines[1]["hidden"]] == [58]
     assert lines[2]["reserve"] == [
         "river_of_for_toolhop", "how_much_for_toolhop", "sum_of_for_toolhop",
     ]  # fmt: skip
@@ -390,7 +390,7 @@ def _other_gold(one: Labelled) -> Labelled:
 
 
 def _told(one: Labelled) -> Labelled:
-    return replace(one, item=replace(one.item, question=f"{one.item.question} (Borough)"))
+    return replace(one, item=replace(one.item, question=f"{one.item.question} (Borough, 58)"))
 
 
 BROKEN: dict[str, tuple[Scenario, Callable[[Labelled], Labelled]]] = {
@@ -403,7 +403,7 @@ BROKEN: dict[str, tuple[Scenario, Callable[[Labelled], Labelled]]] = {
     "no search": (Scenario.UNMATCHED, _label(checks=Checks())),
     "the tool is back": (Scenario.MISSING_TOOL, _with_its_tool),
     "another gold call": (Scenario.PLAIN, _other_gold),
-    "the hidden value is told": (Scenario.MISSING_PARAMETERS, _told),
+    "the hidden value is told": (Scenario.MISSING_PARAMETER, _told),
     "decoys of no text": (Scenario.POTENTIAL_TOOL, _label(decoys=("gawk", "curl"))),
     "a decoy on offer": (Scenario.POTENTIAL_TOOL, _offers_a_decoy),
 }  # fmt: skip

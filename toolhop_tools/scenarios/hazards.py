@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.certify.answering import Kind
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.dates import whole_date
-from toolhop_tools.declared import described, required
 from toolhop_tools.model import EpisodeAction, Flaky, Hop, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.reading import Reading, leaf_text, read_result
@@ -48,10 +45,6 @@ BUSY = (
     "the connection was lost: try again",
     "a lock was not free in time: try again",
 )
-SLOW_S = 2.5
-"""Seconds that a slow tool takes at least; a run allows a call 10 by default."""
-LARGE = 1000
-"""Least number that is given in thousands."""
 
 
 def broken_tool(scene: Scene, seed: int) -> Drafts:
@@ -75,122 +68,6 @@ def flaky_tool(scene: Scene, seed: int) -> Drafts:
     hop = scene.item.hops[rng.randrange(len(scene.item.hops))]
     body = Flaky(hop.tool.program, rng.randint(1, 2), rng.choice(BUSY))
     return (_hazard(scene, Scenario.FLAKY_TOOL, hop, replace(hop.tool, body=body), seed),)
-
-
-def slow_tool(scene: Scene, seed: int) -> Drafts:
-    """The tool of a hop waits before it works."""
-    rng = drawn(seed, scene.item, "slow")
-    hop = scene.item.hops[rng.randrange(len(scene.item.hops))]
-    lines = ["import time", f"time.sleep({SLOW_S})", "return {tool}(**given)"]
-    draft = _hazard(scene, Scenario.SLOW_TOOL, hop, with_lines(hop.tool, lines), seed)
-    return (replace(draft, expected=tuple(replace(one, slow=True) for one in draft.expected)),)
-
-
-def drifted_schema(scene: Scene, seed: int) -> Drafts:
-    """A parameter has another name in the schema than in the code, whose error says its own."""
-    drafts = []
-    for at in drawn_hops(scene, seed, "schema"):
-        hop = scene.item.hops[at]
-        properties = described(hop.tool.schema.parameters)
-        for name in _shuffled(scene, seed, f"names {at}", _arguments(hop)):
-            if name not in properties:
-                continue
-            other = drawn(seed, scene.item, name).choice(
-                [f"input_{name}", f"{name}_given", f"query_{name}"]
-            )
-            if other in properties:
-                continue
-            tool, why = _renamed(hop.tool, name, other)
-            draft = _hazard(scene, Scenario.DRIFTED_SCHEMA, hop, tool, seed)
-            by_schema = {other if key == name else key: v for key, v in _arguments(hop).items()}
-            fails = Expected(tool.name, by_schema, hop.answer, Gives.FAILURE, why)
-            drafts.append(replace(draft, expected=(*draft.expected, fails)))
-    return tuple(drafts) or Reason.NO_ARGUMENT
-
-
-def _renamed(tool: Tool, name: str, other: str) -> tuple[Tool, str]:
-    """The tool under a schema with another name of a parameter, and what its code says to it.
-
-    The schema is open and does not require the name: else the simulator would refuse the call that
-    the code wants.
-    """
-    schema = dict(tool.schema.parameters)
-    kept = [one for one in required(schema) if one != name]
-    properties: dict[str, JSON] = {
-        other if key == name else key: part for key, part in described(schema).items()
-    }
-    schema |= {"properties": properties, "required": [*kept], "additionalProperties": True}
-    why = f"unexpected argument {other!r}: it is called {name!r} now"
-    lines = [f"if {other!r} in given:", f"    raise TypeError({why!r})", "return {tool}(**given)"]
-    drifted = with_lines(tool, lines)
-    return replace(drifted, schema=replace(tool.schema, parameters=schema)), why
-
-
-def drifted_output(scene: Scene, seed: int) -> Drafts:
-    """A result has other fields than it had, or gives a number in thousands."""
-    drafts = []
-    for at in drawn_hops(scene, seed, "output"):
-        hop, result = scene.item.hops[at], scene.proofs[at].result or ""
-        reading, value = gold_of(hop).reading, read_result(result)
-        if reading is None:
-            continue
-        leaf, rng = _leaf(value, reading), drawn(seed, scene.item, f"output {at}")
-        large = isinstance(leaf, int | float) and not isinstance(leaf, bool) and abs(leaf) >= LARGE
-        if large and same_answer(hop.answer, leaf_text(leaf)) and rng.random() < 0.5:
-            tool, gives = with_lines(hop.tool, _IN_THOUSANDS), Gives.THOUSANDTH
-        else:
-            tool, gives = with_lines(hop.tool, _other_fields(reading, result)), Gives.ANSWER
-        draft = _hazard(scene, Scenario.DRIFTED_OUTPUT, hop, tool, seed)
-        call = Expected(hop.tool.name, _arguments(hop), hop.answer, gives)
-        hops = tuple(
-            replace(one, gold=replace(gold_of(one), reading=None))
-            if one.tool.name == tool.name
-            else one
-            for one in draft.item.hops
-        )
-        rest = answered(
-            draft.item, [n for n in range(len(hops)) if n not in scene.served[tool.name]]
-        )
-        drafts.append(replace(draft, item=replace(draft.item, hops=hops), expected=(*rest, call)))
-    return tuple(drafts) or Reason.NO_OTHER_ANSWER
-
-
-def _other_fields(reading: Reading, result: str) -> list[str]:
-    """Wrapper lines that rename the field in which the answer stands, or put it into one."""
-    named = [step for step in reading.path if isinstance(step, str)]
-    if not named:
-        return ["return {'data': {'content': {tool}(**given)}}"]
-    old = named[-1]
-    forms = (f"{old}_value", f"{old}_entry", f"record_{old}")
-    new = next(one for one in forms if json.dumps(one) not in result)
-    return _changed("renamed", "part", key=f"({new!r} if key == {old!r} else key)")
-
-
-def _changed(name: str, leaf: str, *, key: str = "key") -> list[str]:
-    """Wrapper lines that change a result at every depth, by a function of a name.
-
-    Args:
-        name: of the function.
-        leaf: the code of what a scalar ``part`` becomes.
-        key: the code of what a ``key`` becomes.
-    """
-    return [
-        f"def {name}(part):",
-        "    if isinstance(part, dict):",
-        f"        return {{{key}: {name}(inner) for key, inner in part.items()}}",
-        "    if isinstance(part, (list, tuple)):",
-        f"        return [{name}(inner) for inner in part]",
-        f"    return {leaf}",
-        f"return {name}({{tool}}(**given))",
-    ]
-
-
-_IN_THOUSANDS = _changed(
-    "smaller",
-    f"{{'number': part / 1000, 'unit': 'thousands'}} "
-    f"if type(part) in (int, float) and abs(part) >= {LARGE} else part",
-)
-"""Wrapper lines that give large numbers in thousands, and say so."""
 
 
 SOURCES = ("Meridian", "Halvard", "Corvane", "Tessaly", "Ondrin", "Belcastre")
@@ -256,7 +133,15 @@ def _saying(leaf: JSON, said: str, other: str) -> list[str]:
         change = f"part.replace({said!r}, {other!r}) if isinstance(part, str) else part"
     else:
         change = f"{other!r} if part == {leaf!r} else part"
-    return _changed("otherwise", change)
+    return [
+        "def otherwise(part):",
+        "    if isinstance(part, dict):",
+        "        return {key: otherwise(inner) for key, inner in part.items()}",
+        "    if isinstance(part, (list, tuple)):",
+        "        return [otherwise(inner) for inner in part]",
+        f"    return {change}",
+        "return otherwise({tool}(**given))",
+    ]
 
 
 def _other(scene: Scene, said: str, seed: int, at: int) -> str | None:
@@ -296,12 +181,6 @@ def _hazard(scene: Scene, kind: Scenario, hop: Hop, tool: Tool, seed: int) -> Dr
         made, label, expected=answered(made), fault=Reason.STILL_SOLVED,
         siblings=(plain_of(scene, seed),),
     )  # fmt: skip
-
-
-def _shuffled(scene: Scene, seed: int, what: str, names: Mapping[str, JSON]) -> Sequence[str]:
-    found = sorted(names)
-    drawn(seed, scene.item, what).shuffle(found)
-    return found
 
 
 def _arguments(hop: Hop) -> dict[str, JSON]:

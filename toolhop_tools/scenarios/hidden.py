@@ -23,8 +23,6 @@ from toolhop_tools.scenarios.masking import in_name, masked, spans
 from toolhop_tools.scenarios.scene import (
     Draft,
     Drafts,
-    Expected,
-    Gives,
     Reason,
     Scene,
     answered,
@@ -59,52 +57,6 @@ def missing_parameter(scene: Scene, seed: int) -> Drafts:
     drawn(seed, scene.item, "parameter").shuffle(found)
     drafts = (_hiding(scene, [one], seed) for one in found)
     return tuple(filter(None, drafts)) or Reason.STILL_SAID
-
-
-def missing_parameters(scene: Scene, seed: int) -> Drafts:
-    """All such values are replaced."""
-    found = _required(scene)
-    if len(found) < 2:
-        return Reason.ONE_TO_HIDE if found else Reason.NOTHING_TO_HIDE
-    if any(is_answer(scene.item, one.value) for one in found):
-        return Reason.IS_ANSWER
-    draft = _hiding(scene, found, seed)
-    return (draft,) if draft else Reason.STILL_SAID
-
-
-def hidden_option(scene: Scene, seed: int) -> Drafts:
-    """A value that an optional parameter takes is gone: without it the result is another one."""
-    item, drafts, answers = scene.item, list[Draft](), False
-    for at, hop in enumerate(item.hops):
-        task = Task(hop, asked(item, at, scene.returned))
-        arguments = dict(gold_of(hop).arguments)
-        for leaf in leaves(task.schema, arguments):
-            value = leaf.value
-            if isinstance(value, bool) or not isinstance(value, str | int | float):
-                continue
-            optional = len(leaf.path) == 1 and leaf.name not in task.required
-            if not optional or value == leaf.schema.get("default"):
-                continue
-            if _derived(item, at, value) or len(spans(item.question, value)) != 1:
-                continue
-            if _ASKED.search(item.question[: spans(item.question, value)[0][0]]):
-                continue
-            if is_answer(item, value):
-                answers = True
-                continue
-            one = Said(value, kind_of(leaf, _texts(item, at)), ((at, leaf),))
-            draft = _hiding(scene, [one], seed, guessable=True)
-            if draft is not None:
-                rest = {name: part for name, part in arguments.items() if name != leaf.name}
-                without = Expected(hop.tool.name, rest, hop.answer, Gives.NO_ANSWER)
-                more = (*draft.expected, without)
-                drafts.append(replace(draft, expected=more, ambiguous_too=True))
-    drawn(seed, item, "option").shuffle(drafts)
-    return tuple(drafts) or (Reason.IS_ANSWER if answers else Reason.NO_OPTION)
-
-
-_ASKED = re.compile(r"\b(?:what|which|whose|how|that|same)\s+$", re.IGNORECASE)
-"""Before a word that says what is asked for, and not how."""
 
 
 # -- which values ------------------------------------------------------------------------------
@@ -162,9 +114,7 @@ def _derived(item: Item, at: int, value: JSON) -> bool:
 # -- taking them out ---------------------------------------------------------------------------
 
 
-def _hiding(
-    scene: Scene, values: Sequence[Said], seed: int, *, guessable: bool = False
-) -> Draft | None:
+def _hiding(scene: Scene, values: Sequence[Said], seed: int) -> Draft | None:
     """The item without some values; None where one can be read or guessed all the same."""
     item = scene.item
     kinds = [one.kind for one in values]
@@ -184,7 +134,7 @@ def _hiding(
     )
     made, held = held_back(scene, made)
     made = shown(made, item.tools, seed)
-    if any(_left(scene, made, one, guessable=guessable) for one in values):
+    if any(_left(scene, made, one) for one in values):
         return None
     hidden = tuple(
         Hidden(at + 1, ".".join(map(str, leaf.path)), one.value, phrases[n], _aliases(leaf, one))
@@ -206,7 +156,7 @@ def _aliases(leaf: Leaf, one: Said) -> tuple[str, ...]:
     return tuple(dict.fromkeys((leaf.name, leaf.name.replace("_", " "), one.kind)))
 
 
-def _left(scene: Scene, made: Item, said: Said, *, guessable: bool) -> bool:
+def _left(scene: Scene, made: Item, said: Said) -> bool:
     """Whether a value that was taken out can still be read, in any notation, or guessed."""
     value = said.value
     if any(spans(text, value) for text in (made.question, *(h.question for h in made.hops))):
@@ -215,8 +165,6 @@ def _left(scene: Scene, made: Item, said: Said, *, guessable: bool) -> bool:
     own = (made.question, *(made.hops[at].question for at, _ in said.uses))
     if isinstance(value, str) and any(_part_left(value, text) for text in own):
         return True
-    if guessable:
-        return False
     for at, leaf in said.uses:
         if value in leaf.choices:
             if len(leaf.choices) <= FEW:

@@ -19,8 +19,6 @@ from toolhop_tools.words import as_text, name_words
 BENCHMARK = "scenarios"
 FIELD = "scenario"
 """Of an item's gold: its label."""
-ALL = "all"
-"""Stands for every scenario."""
 
 
 class Scenario(StrEnum):
@@ -28,10 +26,26 @@ class Scenario(StrEnum):
 
     PLAIN = "plain"
     """Nothing: the solvable sibling of the family."""
-    MISSING_SINGLE = "missing-single"
-    """One hop as an item of its own, among distractors, without its tool."""
     MISSING_TOOL = "missing-tool"
     """The tool of a hop is gone."""
+    CALL_LIMIT = "call-limit"
+    """The task allows fewer calls than it has hops."""
+    MISSING_PARAMETER = "missing-parameter"
+    """A value that a call needs is not in the question."""
+    UNMATCHED = "unmatched"
+    """Tools of other items in the place of the item's own."""
+    RESERVE = "reserve"
+    """The same, and the item's own come when they are asked for."""
+    BROKEN_TOOL = "broken-tool"
+    """The tool of a hop raises at each call."""
+    FLAKY_TOOL = "flaky-tool"
+    """The tool of a hop fails at first, and then works."""
+    CONTRADICTION = "contradiction"
+    """A second tool says otherwise, and the question says which to believe."""
+
+    # What ToolBeHonest's subtasks are made from, beside `MISSING_TOOL`:
+    MISSING_SINGLE = "missing-single"
+    """One hop as an item of its own, among distractors, without its tool."""
     MISSING_REPEATED = "missing-repeated"
     """A tool that serves two hops is gone."""
     POTENTIAL_TOOL = "potential-tool"
@@ -41,49 +55,48 @@ class Scenario(StrEnum):
     """A value of an option is gone, from schema and code, that some hops need."""
     LIMITED_CLONES = "limited-clones"
     """A tool is replaced by clones with stated limits, of which one fits the hop, or none."""
-    CALL_LIMIT = "call-limit"
-    """The task allows fewer calls than it has hops."""
-    MISSING_PARAMETER = "missing-parameter"
-    """A value that a call needs is replaced in the question by what it is."""
+
+    # Not made any more; files and runs that have them are read and scored as before:
     MISSING_PARAMETERS = "missing-parameters"
-    """All such values are."""
     HIDDEN_OPTION = "hidden-option"
-    """A value is gone that an optional parameter takes; without it the result is another one."""
-    UNMATCHED = "unmatched"
-    """Tools of other items in the place of the item's own."""
-    RESERVE = "reserve"
-    """The same, and the item's own come when they are asked for."""
-    BROKEN_TOOL = "broken-tool"
-    """The tool of a hop raises at each call."""
-    FLAKY_TOOL = "flaky-tool"
-    """The tool of a hop fails at first, and then works."""
     SLOW_TOOL = "slow-tool"
-    """The tool of a hop takes seconds."""
     DRIFTED_SCHEMA = "drifted-schema"
-    """A parameter has another name in the code than in the schema."""
     DRIFTED_OUTPUT = "drifted-output"
-    """A result has other fields, or another unit, than it had."""
-    CONTRADICTION = "contradiction"
-    """A second tool says otherwise, and the question says which to believe."""
+
+
+MADE = (
+    Scenario.PLAIN, Scenario.MISSING_TOOL, Scenario.CALL_LIMIT, Scenario.MISSING_PARAMETER,
+    Scenario.UNMATCHED, Scenario.RESERVE, Scenario.BROKEN_TOOL, Scenario.FLAKY_TOOL,
+    Scenario.CONTRADICTION,
+)  # fmt: skip
+"""What ``all`` stands for."""
+TOOLBEHONEST = (
+    Scenario.MISSING_SINGLE, Scenario.MISSING_TOOL, Scenario.MISSING_REPEATED,
+    Scenario.POTENTIAL_TOOL, Scenario.LIMITED_STEPS, Scenario.LIMITED_CLONES,
+)  # fmt: skip
+"""What an export to ToolBeHonest needs, and ``toolbehonest`` stands for."""
+GROUPS: Mapping[str, tuple[Scenario, ...]] = {"all": MADE, "toolbehonest": TOOLBEHONEST}
+"""Names that stand for several."""
 
 
 def scenarios_of(text: str) -> tuple[Scenario, ...]:
-    """The scenarios of a list with commas, in the order of `Scenario`; ``all`` for every one.
+    """The scenarios of a list with commas, in the order of `Scenario`; `GROUPS` stand for several.
 
     Raises:
         BadChoice: says which name is none.
     """
     given = [name.strip() for name in text.split(",") if name.strip()]
-    known = [ALL, *Scenario]
-    unknown = [name for name in given if name not in known]
+    listed = (*GROUPS, *MADE)
+    unknown = [name for name in given if name not in {*GROUPS, *Scenario}]
     if unknown or not given:
         wrong = unknown[0] if unknown else text
-        near = get_close_matches(wrong, known, n=1)
+        near = get_close_matches(wrong, listed, n=1)
         raise BadChoice(
             f"no scenario {wrong!r}{f' (did you mean {near[0]}?)' if near else ''}",
-            fix=f"give {ALL}, or some of {', '.join(Scenario)}, with commas between",
+            fix=f"give some of {', '.join(listed)}, with commas between",
         )
-    return tuple(kind for kind in Scenario if ALL in given or kind in given)
+    chosen = {*given, *(kind for name in given for kind in GROUPS.get(name, ()))}
+    return tuple(kind for kind in Scenario if kind in chosen)
 
 
 def own_id(family: str, scenario: Scenario) -> str:

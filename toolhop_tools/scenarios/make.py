@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -113,15 +112,10 @@ TRANSFORMATIONS: Mapping[Scenario, Transformation] = MappingProxyType(
         Scenario.LIMITED_CLONES: limits.limited_clones,
         Scenario.CALL_LIMIT: limits.call_limit,
         Scenario.MISSING_PARAMETER: hidden.missing_parameter,
-        Scenario.MISSING_PARAMETERS: hidden.missing_parameters,
-        Scenario.HIDDEN_OPTION: hidden.hidden_option,
         Scenario.UNMATCHED: unmatched.unmatched,
         Scenario.RESERVE: unmatched.reserve,
         Scenario.BROKEN_TOOL: hazards.broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
-        Scenario.SLOW_TOOL: hazards.slow_tool,
-        Scenario.DRIFTED_SCHEMA: hazards.drifted_schema,
-        Scenario.DRIFTED_OUTPUT: hazards.drifted_output,
         Scenario.CONTRADICTION: hazards.contradiction,
     }
 )
@@ -140,17 +134,7 @@ def scene_of(
     return Scene(with_gold(item, certificate), certificate.hops, items, at, pool, further)
 
 
-@dataclass(frozen=True, slots=True)
-class Rooms:
-    """Where calls are run."""
-
-    search: Sandbox
-    """With the limits of the certificates."""
-    patient: Sandbox
-    """With as long a time limit as a run has: for slow tools."""
-
-
-async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) -> Family:
+async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
     """All scenarios of an item, their labels shown.
 
     Raises:
@@ -158,10 +142,8 @@ async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) ->
     """
     made, refused = list[Proven](), list[Refused]()
     taken = {tool.name for tool in TOOLS[recipe.offer]} & scene.item.all_tools.keys()
-    async with rooms.search.session() as session, AsyncExitStack() as stack:
-        slow = Scenario.SLOW_TOOL in recipe.into
-        patient = await stack.enter_async_context(rooms.patient.session()) if slow else session
-        prover = Prover(session, patient, basis)
+    async with sandbox.session() as session:
+        prover = Prover(session, basis)
         if not isinstance(scene, MadeScene):
             scene = replace(scene, computing=await prover.computing(scene))
         for kind in recipe.into:
@@ -194,7 +176,8 @@ async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Prov
         of_worlds = worlds.TRANSFORMATIONS.get(kind)
         drafts = of_worlds(scene, seed) if of_worlds else Reason.NOT_OF_WORLDS
     else:
-        drafts = TRANSFORMATIONS[kind](scene, seed)
+        of_items = TRANSFORMATIONS.get(kind)
+        drafts = of_items(scene, seed) if of_items else Reason.NOT_MADE
     if isinstance(drafts, Reason):
         return drafts
     reasons = []
@@ -253,7 +236,7 @@ class FamilyMaker:
         self,
         items: Sequence[Item],
         certificates: Mapping[str, Certificate],
-        rooms: Rooms,
+        sandbox: Sandbox,
         recipe: Recipe,
     ) -> None:
         """Know all tools.
@@ -261,11 +244,11 @@ class FamilyMaker:
         Args:
             items: the whole data set, where tools of others come from.
             certificates: by id.
-            rooms: where calls are run.
+            sandbox: where calls are run, with the limits of the certificates.
             recipe: what is made.
         """
         self._items, self._certificates = items, certificates
-        self._rooms, self._recipe = rooms, recipe
+        self._sandbox, self._recipe = sandbox, recipe
 
     @cached_property
     def _pool(self) -> Nearest:
@@ -300,7 +283,7 @@ class FamilyMaker:
             SandboxUnavailable: none could be started.
         """
         scene = self._scene(identity)
-        return scene and await _again(*scene, self._rooms, self._recipe)
+        return scene and await _again(*scene, self._sandbox, self._recipe)
 
 
 async def make_all(
@@ -346,11 +329,11 @@ async def _into(
         found[at] = error
 
 
-async def _again(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) -> Family:
+async def _again(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
     """Make a family, anew where the worker was lost under it."""
     for _ in range(MOST_LOST):
         try:
-            return await family_of(scene, basis, rooms, recipe)
+            return await family_of(scene, basis, sandbox, recipe)
         except SandboxFault as fault:
             log.warning("the scenarios of item %s are made anew: %s", scene.item.id, fault)
-    return await family_of(scene, basis, rooms, recipe)
+    return await family_of(scene, basis, sandbox, recipe)

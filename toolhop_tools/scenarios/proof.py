@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from itertools import islice
 
 from toolhop_sandbox.base import Session
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.answering import Kind, values
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.calls import MOST_CUT, KnownCalls
@@ -55,8 +54,6 @@ class Prover:
 
     session: Session
     """Has the limits of the certificate."""
-    patient: Session
-    """Has time for slow tools."""
     basis: Basis
     found: dict[str, HopProof] = field(default_factory=dict)
     revealed: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -149,7 +146,7 @@ class Prover:
         found = set[str]()
         for task in draft.in_vain:
             name = task.hop.tool.name
-            if name in found or not _does_job(draft, await self._search(task)):
+            if name in found or not _does_job(await self._search(task)):
                 continue
             if name not in draft.removable:
                 return _fault(draft, name)
@@ -168,7 +165,7 @@ class Prover:
             earlier = (*task.asked.earlier, *islice(revealed, MOST_REVEALED))
             more = replace(task, asked=replace(task.asked, earlier=earlier))
             proof = await self._search(more, MOST_IN_PAIRS)
-            if not _does_job(draft, proof):
+            if not _does_job(proof):
                 continue
             given = _all_texts(proof.arguments or {})
             pair = [name, *(revealed[text] for text in revealed if text in given)]
@@ -202,14 +199,13 @@ class Prover:
         if one.accepted and not fits(compiled(schema), schema, one.arguments):
             return False
         self.calls += 1
-        session = self.patient if one.slow else self.session
-        outcome = await session.call(tool.program, one.arguments)
+        outcome = await self.session.call(tool.program, one.arguments)
         return _is_as_expected(one, outcome)
 
 
-def _does_job(draft: Draft, proof: HopProof) -> bool:
+def _does_job(proof: HopProof) -> bool:
     """Whether a tool counts as one that does a lost job: any call that gives the answer does it."""
-    return proof.verdict is HopVerdict.PROVEN or (proof.executed and not draft.ambiguous_too)
+    return proof.verdict is HopVerdict.PROVEN or proof.executed
 
 
 def _key(task: Task) -> str:
@@ -291,20 +287,8 @@ def _is_as_expected(one: Expected, outcome: Outcome) -> bool:
     if not isinstance(outcome, Returned):
         return one.gives is Gives.NO_ANSWER
     value = read_result(outcome.json_text)
-    if one.gives is Gives.THOUSANDTH:
-        return _has_thousandth(value, one.answer)
     held = judge(one.answer, value, one.arguments) is not None and not tells_of_error(value)
     return held if one.gives is Gives.ANSWER else not held
-
-
-def _has_thousandth(value: JSON, answer: str) -> bool:
-    wanted = plain_number(plain_text(answer))
-    numbers = (
-        Decimal(repr(leaf))
-        for _, leaf in scalars(value)
-        if isinstance(leaf, int | float) and not isinstance(leaf, bool)
-    )
-    return any(number * 1000 == wanted for number in numbers)
 
 
 def _less(item: Item, names: frozenset[str]) -> Item:

@@ -125,14 +125,11 @@ class Reason(StrEnum):
     ONE_HOP = "it has one hop"
     NO_DONOR = "the data set has no other item with tools of its own"
     NOTHING_TO_HIDE = "its question says no value that a call requires"
-    ONE_TO_HIDE = "its question says only one such value"
     IS_ANSWER = "a value that would be hidden is also an answer, which the user never gives away"
     STILL_SAID = "a value stays readable or can be guessed when it is taken out"
-    NO_OPTION = "no optional argument has its value in the question"
     NO_CHOICE = "no gold call chooses a value that can be taken out of its schema"
     NO_LIMIT = "no gold call has a name or number that a limit could be about"
     NO_PAIR = "no tool does the job of two hops"
-    NO_ARGUMENT = "no gold call has an argument that could have another name"
     NO_OTHER_ANSWER = "no answer can be replaced by another of its kind"
     # What only running shows:
     OWN_TOOL = "another tool of its own does the lost job"
@@ -142,6 +139,7 @@ class Reason(StrEnum):
     STILL_SOLVED = "the call still gives the answer"
     UNFINISHED = "the search of its tools is too large to be finished"
     NO_LIKE = "its world has no other tool of the kind that could stand in the lost one's place"
+    NOT_MADE = "it is not made any more"
     NOT_OF_WORLDS = "it is not made of items of worlds"
     NAME = "a tool of its own has the name of an action"
     NOT_SOLVED = "a gold call does not give its answer as the item is shown"
@@ -162,7 +160,6 @@ class Gives(StrEnum):
     ANSWER = "the answer"
     NO_ANSWER = "a result without the answer"
     FAILURE = "an error"
-    THOUSANDTH = "a thousandth of the answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +174,6 @@ class Expected:
     """What the error has to say."""
     accepted: bool = True
     """Whether the schema as it is shown must take the arguments."""
-    slow: bool = False
-    """Whether the call may take longer than those of a search."""
 
 
 @dataclass(frozen=True)
@@ -194,8 +189,6 @@ class Draft:
     expected: tuple[Expected, ...] = ()
     in_vain: tuple[Task, ...] = ()
     """Searches that must prove nothing: a hop with each tool that could be used in its place."""
-    ambiguous_too: bool = False
-    """Whether a search that ends as ambiguous counts as in vain."""
     in_pairs: bool = True
     """Whether those searches are made too with what the other tools tell."""
     find: tuple[tuple[int, Task], ...] = ()

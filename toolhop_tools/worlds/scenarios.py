@@ -382,14 +382,6 @@ def missing_parameter(scene: MadeScene, seed: int) -> Drafts:
     return tuple(draft for draft in drafts if isinstance(draft, Draft)) or _why(drafts)
 
 
-def missing_parameters(scene: MadeScene, seed: int) -> Drafts:
-    """All of them are."""
-    if len(scene.named) < 2:
-        return Reason.ONE_TO_HIDE if scene.named else Reason.NOTHING_TO_HIDE
-    draft = _hiding(scene, scene.named, seed)
-    return (draft,) if isinstance(draft, Draft) else draft
-
-
 def _why(drafts: Sequence[Draft | Reason]) -> Reason:
     return next((why for why in drafts if isinstance(why, Reason)), Reason.NOTHING_TO_HIDE)
 
@@ -448,14 +440,10 @@ TRANSFORMATIONS: Mapping[Scenario, Callable[[MadeScene, int], Drafts]] = Mapping
         Scenario.MISSING_TOOL: missing_tool,
         Scenario.POTENTIAL_TOOL: partial(potential_tool, lose=missing_tool),
         Scenario.MISSING_PARAMETER: missing_parameter,
-        Scenario.MISSING_PARAMETERS: missing_parameters,
         Scenario.UNMATCHED: unmatched,
         Scenario.RESERVE: reserve,
         Scenario.BROKEN_TOOL: broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
-        Scenario.SLOW_TOOL: hazards.slow_tool,
-        Scenario.DRIFTED_SCHEMA: hazards.drifted_schema,
-        Scenario.DRIFTED_OUTPUT: hazards.drifted_output,
         Scenario.CONTRADICTION: hazards.contradiction,
     }
 )

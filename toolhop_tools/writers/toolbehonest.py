@@ -23,7 +23,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.leaves import leaves
 from toolhop_tools.model import Tool
 from toolhop_tools.readers.toolbehonest import SCENARIOS, UNSOLVABLE
-from toolhop_tools.scenarios.label import Scenario
+from toolhop_tools.scenarios.label import TOOLBEHONEST, Scenario
 from toolhop_tools.scenarios.masking import spans
 from toolhop_tools.scenarios.missing import surroundings
 from toolhop_tools.scenarios.scene import gold_of
@@ -48,14 +48,6 @@ OWN = {
     UNSOLVABLE: "Says that no tool here can do the task, or a step of it.",
 }
 """The tools that every list ends with."""
-USED = (
-    Scenario.MISSING_SINGLE,
-    Scenario.MISSING_TOOL,
-    Scenario.MISSING_REPEATED,
-    Scenario.POTENTIAL_TOOL,
-    Scenario.LIMITED_STEPS,
-    Scenario.LIMITED_CLONES,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +63,7 @@ class _Pair:
 def used(family: Family) -> list[Labelled]:
     """The items of a family that rows are made of."""
     found: dict[str, Labelled] = {}
-    for kind in USED:
+    for kind in TOOLBEHONEST:
         if (one := family.own(kind)) and (twin := family.twin(one)):
             found |= {each.item.id: each for each in (one, twin)}
     return list(found.values())
@@ -86,7 +78,7 @@ def write(found: Iterable[Family], *, most: int | None = None) -> Files:
     """
     files, rows = Files(data=(FILE,)), dict[str, list[tuple[dict[str, JSON], _Pair]]]()
     for family in found:
-        for kind in USED:
+        for kind in TOOLBEHONEST:
             one = family.own(kind)
             if one is None:
                 continue

@@ -229,7 +229,7 @@ async def _read(
         shown.step()
 
     async def run() -> None:
-        async with await isolation.opened(basis, basis.wall_s) as sandbox:
+        async with await isolation.opened(basis) as sandbox:
             await read_all(work, certificates, settings, readings, sandbox, done)
 
     with shown:

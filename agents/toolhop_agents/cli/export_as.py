@@ -13,7 +13,6 @@ import click
 from rich.console import Console
 
 from toolhop_agents.export.files import ExportError
-from toolhop_agents.runs.spread import PATIENT_S
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
@@ -27,6 +26,8 @@ from toolhop_tools.writers.labels import Results, broken
 
 USED = {"toolbehonest": toolbehonest.used, "relytoolbench": relytoolbench.used}
 """By format: the items of a family whose labels it needs."""
+CALL_S = 10.0
+"""Seconds a call may take: as many as a run allows by default."""
 MEMORY_MIB = 256
 
 
@@ -73,7 +74,7 @@ def export_as(
 async def _made(
     found: Sequence[Family], form: str, kind: Kind, origin: str, most: int | None
 ) -> Files:
-    limits = Limits(wall_s=PATIENT_S, memory_mib=MEMORY_MIB)
+    limits = Limits(wall_s=CALL_S, memory_mib=MEMORY_MIB)
     room = await open_sandbox(kind, limits=limits, policy="restricted", max_workers=1)
     problems: list[DataProblem] = []
     async with room, room.session() as session:

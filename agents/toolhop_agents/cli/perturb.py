@@ -32,7 +32,7 @@ from toolhop_tools.load import load, select
 from toolhop_tools.model import Item
 from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.actions import Offer
-from toolhop_tools.scenarios.label import ALL, Scenario, scenarios_of
+from toolhop_tools.scenarios.label import GROUPS, MADE, scenarios_of
 from toolhop_tools.scenarios.make import Family, Recipe, Yields
 
 
@@ -41,7 +41,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 @click.command(context_settings={"show_default": True})
 @data_option
 @click.option("--into", "names", required=True, metavar="NAME[,NAME]",
-              help=f"Scenarios: {ALL}, or some of {', '.join(Scenario)}.")
+              help=f"Scenarios: some of {', '.join((*GROUPS, *MADE))}.")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path),
               help="The file to write, an item a line.")
 @overwrite_option
@@ -66,7 +66,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Make scenarios of the items of DATA whose certified chain runs to the gold.
 
-    Tools that are missing, broken, foreign or drifted, values that are hidden: each label is shown
+    Tools that are missing, broken, foreign or wrong, values that are hidden: each label is shown
     by running, and what cannot be shown is not made. The same items, certificates and seed give the
     same file. docs/scenarios.md says what each scenario is.
 

@@ -33,13 +33,11 @@ from toolhop_tools.properties.lanes import Lane, wait_for
 from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import PropertyVerdict, Subject, ToolReport
 from toolhop_tools.properties.store import Stored
-from toolhop_tools.scenarios.make import BY_CONSTRUCTION, Family, FamilyMaker, Recipe, Rooms
+from toolhop_tools.scenarios.make import BY_CONSTRUCTION, Family, FamilyMaker, Recipe
 
 WAITING = 4
 """Items that wait or are under way for each that nodes have room for: so that those that join have
 some to begin with, and a slow one keeps none from work."""
-PATIENT_S = 10.0
-"""Seconds a call of a slow tool may take: as many as a run allows by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +60,15 @@ class Isolation:
     runtime: str | None = None
     transport: Transport = "auto"
 
-    async def opened(self, basis: Basis, wall_s: float) -> Sandbox:
-        """A sandbox for calls of at most `wall_s` seconds, not entered.
+    async def opened(self, basis: Basis) -> Sandbox:
+        """A sandbox with the limits of a basis, not entered.
 
         Raises:
             SandboxUnavailable: it cannot be had here.
         """
         return await open_sandbox(
             self.kind,
-            limits=Limits(wall_s=wall_s, memory_mib=basis.memory_mib),
+            limits=Limits(wall_s=basis.wall_s, memory_mib=basis.memory_mib),
             policy=cast(Policy, basis.policy),
             max_workers=self.workers,
             base=self.base,
@@ -110,7 +108,7 @@ async def _open_certifier(search: Search) -> Any:  # noqa: ANN401 -- see `host.O
 
 @asynccontextmanager
 async def _certifier(search: Search) -> AsyncIterator[_Certifier]:
-    async with await search.isolation.opened(search.basis, search.basis.wall_s) as sandbox:
+    async with await search.isolation.opened(search.basis) as sandbox:
         yield _Certifier(sandbox, {item.id: item for item in search.items}, search.basis)
 
 
@@ -171,14 +169,9 @@ async def _open_families(making: Making) -> Any:  # noqa: ANN401 -- see `host.Op
 
 @asynccontextmanager
 async def _families(making: Making) -> AsyncIterator[_FamilyPlace]:
-    basis, opened = making.basis, making.isolation.opened
-    async with (
-        await opened(basis, basis.wall_s) as search,
-        await opened(basis, PATIENT_S) as patient,
-    ):
-        rooms = Rooms(search, patient)
-        maker = FamilyMaker(making.items, making.certificates, rooms, making.recipe)
-        yield _FamilyPlace(maker, search.description)
+    async with await making.isolation.opened(making.basis) as sandbox:
+        maker = FamilyMaker(making.items, making.certificates, sandbox, making.recipe)
+        yield _FamilyPlace(maker, sandbox.description)
 
 
 async def _make_family(place: _FamilyPlace, identity: str, channel: Channel) -> Family | None:
