@@ -3,7 +3,7 @@
 | set | scenario | the right end |
 |---|---|---|
 | G1_instruction | plain | give_answer |
-| G1_instruction_missing_all_arguments | missing-parameters, else missing-parameter | talk to user |
+| G1_instruction_missing_all_arguments | missing-parameter | talk to user |
 | G1_instruction_with_unmatched_tools | unmatched | change tools |
 
 The rows of a family have one ``query_id`` in all sets. The replies are what the tools gave to the
@@ -56,9 +56,6 @@ MOST_PERMUTED = 3
 """Arguments of a call that is recorded in each order: the server looks up the order as it came."""
 SOLVABLE = GROUPS[0]
 UNMATCHED, MISSING = (f"{SOLVABLE}_{part}" for part in KINDS)
-HIDING = (Scenario.MISSING_PARAMETERS, Scenario.MISSING_PARAMETER)
-"""A family's row with hidden values is made of the first that it has."""
-
 Row = dict[str, JSON]
 
 
@@ -67,13 +64,8 @@ def used(family: Family) -> list[Labelled]:
     plain = family.own(Scenario.PLAIN)
     if plain is None:
         return []
-    others = (_hiding(family), family.own(Scenario.UNMATCHED), family.own(Scenario.RESERVE))
-    return [plain, *(one for one in others if one is not None)]
-
-
-def _hiding(family: Family) -> Labelled | None:
-    found = (family.own(kind) for kind in HIDING)
-    return next((one for one in found if one is not None), None)
+    kinds = (Scenario.MISSING_PARAMETER, Scenario.UNMATCHED, Scenario.RESERVE)
+    return [plain, *(one for kind in kinds if (one := family.own(kind)) is not None)]
 
 
 @dataclass
@@ -115,7 +107,7 @@ async def write(found: Iterable[Family], results: Results) -> Files:
             row: Row = {"row": f"{SOLVABLE}-{number}", "answer": plain.item.answer}
             book.gold.append({**row, "calls": [*played.calls]})
             for name, one in (
-                (MISSING, _hiding(family)),
+                (MISSING, family.own(Scenario.MISSING_PARAMETER)),
                 (UNMATCHED, family.own(Scenario.UNMATCHED)),
             ):
                 if one is not None:
