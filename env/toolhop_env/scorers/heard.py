@@ -117,22 +117,18 @@ class Heard:
         )
 
     def gives(self, value: JSON) -> bool:
-        """Whether a value was said, or may be worked out of what was said."""
-        told = [one.told for one in self._sources]
-        return self.holds(value) or may_follow(plain_text(as_text(value)), told)
+        """Whether a value may be worked out of what was said."""
+        return may_follow(plain_text(as_text(value)), [one.told for one in self._sources])
 
-    def may_give(self, value: JSON, about: Known) -> bool:
-        """Whether somebody may come to a value by what was said: by working it out, by another form
-        of a word, as a code of few letters.
+    def may_be_known(self, value: JSON, about: Known) -> bool:
+        """Whether somebody may come to a value by what was said and what everybody knows: another
+        form of a word, most of it in a row, a code of few letters.
         """
-        text = as_text(value)
-        if self.gives(value):
-            return True
         if not isinstance(value, str):
             return False
-        code = len(text) <= CODE_LETTERS and text.isalpha()
-        part = is_wording(text) and self._says_part_of(text)
-        return code or part or self._nearly(text, about)
+        code = len(value) <= CODE_LETTERS and value.isalpha()
+        part = is_wording(value) and self._says_part_of(value)
+        return code or part or self._nearly(value, about)
 
     def _nearly(self, text: str, about: Known) -> bool:
         """Whether each telling word is another form of one that was said.

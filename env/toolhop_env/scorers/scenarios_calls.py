@@ -17,7 +17,7 @@ from typing import Any
 
 from toolhop_env.feedback import result_value
 from toolhop_env.results import holds_answer
-from toolhop_env.scorers.heard import Heard, Source, is_wording
+from toolhop_env.scorers.heard import CODE_LETTERS, Heard, Source, is_wording
 from toolhop_env.scorers.known import Known, Words, plain_words
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Rejected
@@ -317,11 +317,14 @@ def _unsaid(
         return Finding.UNKNOWN, Type.TIMING
     if own in task.unsaid.get(value.tool, ()):
         return Finding.UNKNOWN, Type.CONTENT
-    choice = re.fullmatch(r"[a-z][a-z_-]*", text) is not None
-    number = isinstance(leaf.value, int | float)
-    if not value.required and (number or choice or (is_wording(text) and not value.copied)):
+    chosen = re.fullmatch(r"[a-z][a-z_-]*", text) or isinstance(leaf.value, int | float)
+    if not value.required and (chosen or (is_wording(text) and not value.copied)):
         return Finding.UNKNOWN, Type.CONTENT
-    if heard.may_give(leaf.value, Known(f"{leaf.name} {leaf.about}")):
+    if heard.gives(leaf.value):
+        return Finding.UNKNOWN, Type.CONTENT
+    if value.copied and len(text) > CODE_LETTERS:
+        return Finding.HALLUCINATED, Type.CONTENT
+    if heard.may_be_known(leaf.value, Known(f"{leaf.name} {leaf.about}")):
         return Finding.UNKNOWN, Type.CONTENT
     doubtful = (
         likely and is_wording(text) and not value.copied and not _lost(leaf, value.tool, task)
