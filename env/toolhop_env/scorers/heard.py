@@ -23,6 +23,8 @@ BETWEEN = 2
 """Words that may stand between those of a value."""
 CODE_LETTERS = 3
 """Letters of a value that may be a code that everybody knows, such as of a currency."""
+LEAST_SAID = 3
+"""Words in a row that make a value another form of what has them."""
 STEM = 4
 """Letters that forms of a word have in common."""
 _OF_CODES = frozenset("@_/\\")
@@ -104,7 +106,7 @@ class Heard:
     def _says_part_of(self, text: str) -> bool:
         """Whether most of a value was said, in a row."""
         own = plain_words(text)
-        least = max(2, len(own) // 2 + 1)
+        least = max(LEAST_SAID, len(own) // 2 + 1)
         parts = {own[at : at + least] for at in range(len(own) - least + 1)}
         return any(runs(part, one.known.in_order) for part in parts for one in self._sources)
 
