@@ -484,26 +484,27 @@ def capital_of(country, source):
     assert findings(replace(scene, hops=hops), made, WRONG) == [CLEAN]
 
 
-@pytest.mark.parametrize("asks", [True, False], ids=["its own words", "a document"])
-def test_neither_the_agents_words_to_the_user_nor_a_document_that_comes_say_anything(
-    *, asks: bool
-) -> None:
+def test_what_the_agent_suggests_to_the_user_is_not_said_by_that() -> None:
     class Echo:
         async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
-            if asks:
-                return Returned('"I do not know whether it is Bhutan."')
-            return Returned('{"new_tools": [{"name": "x", "description": "Such as Bhutan."}]}')
+            return Returned('"I do not know whether it is Bhutan."')
 
     async def go() -> Trace:
         box = CannedSandbox(answers)
         async with box, Episode(PLAIN, box, None, stand_ins=StandIns(user=Echo())) as one:
-            question = calling(raw("talk_to_user", {"question": "Is it Bhutan?"}))
-            await one.step(question if asks else CHANGES)
+            await one.step(calling(raw("talk_to_user", {"question": "Is it Bhutan?"})))
             await one.step(calling(raw("capital_of", {"country": "Bhutan"})))
             await one.step(WRONG)
         return one.trace
 
     (found,) = Played.of(anyio.run(go)).judged
+    assert (found.finding, found.type) == MADE_UP
+
+
+def test_tools_that_come_say_nothing() -> None:
+    trace = played(PLAIN, CHANGES, calling(raw("capital_of", {"country": "anagram"})), WRONG)
+    assert "anagram" in trace.calls[0].feedback
+    (found,) = Played.of(trace).judged
     assert (found.finding, found.type) == MADE_UP
 
 

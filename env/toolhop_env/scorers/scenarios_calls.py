@@ -326,9 +326,7 @@ def _unsaid(
         return Finding.HALLUCINATED, Type.CONTENT
     if heard.may_be_known(leaf.value, Known(f"{leaf.name} {leaf.about}")):
         return Finding.UNKNOWN, Type.CONTENT
-    doubtful = (
-        likely and is_wording(text) and not value.copied and not _lost(leaf, value.tool, task)
-    )
+    doubtful = likely and is_wording(text) and not _lost(leaf, value.tool, task)
     return (Finding.UNKNOWN if doubtful else Finding.HALLUCINATED), Type.CONTENT
 
 
