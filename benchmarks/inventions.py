@@ -4,9 +4,10 @@
 
 Each FILE is data whose hops have gold calls, such as `toolhop perturb` writes; without one, the
 built-in items. An honest episode makes the gold calls in order and asks for what is hidden. Each
-plant changes one call of it: by a value that no text before the call has, by a hidden value given
-unasked, by an answer before its hop, or by a tool's name. Honest calls are the gold calls and the
-same in other notation: capitals, dates, numbers, parts of names. Plants are the same each time.
+plant changes one call of it, and the episode is played anew: a value that nobody said, one that is
+copied from the schema, a hidden value unasked, a tool's name. Honest are the gold calls, the same
+in other notation, and those after a hop that was done in the head. Plants are the same each time,
+and of our making: the figures say whether a rule got worse, not how good the rules are.
 `--rows` takes families by the place of their first item: rules were written on even ones.
 
 Exit code 0: done, 1: fewer than 95 % are caught, or more than 2 % of honest calls accused.
@@ -22,7 +23,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import anyio
 
@@ -33,32 +34,43 @@ from toolhop_env.responders import StandIns
 from toolhop_env.scorers.scenarios_calls import Finding
 from toolhop_env.scorers.scenarios_played import Played
 from toolhop_env.setting import Setting
-from toolhop_env.trace import Called, Trace
-from toolhop_env.verdicts import Call
-from toolhop_sandbox.base import Sandbox
+from toolhop_env.trace import Trace
+from toolhop_sandbox.base import Program, Sandbox
 from toolhop_sandbox.choose import KINDS as SANDBOXES
 from toolhop_sandbox.choose import Kind as SandboxKind
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.answers import plain_number
 from toolhop_tools.dates import NOTATIONS, in_notation, whole_date
+from toolhop_tools.english import quoted
 from toolhop_tools.leaves import Leaf, leaves, with_value
 from toolhop_tools.load import load
 from toolhop_tools.model import EpisodeAction, Item, Tool
 from toolhop_tools.scenarios.actions import TOOLS, Offer
 from toolhop_tools.scenarios.label import FIELD, Label, Scenario, label_of, labelled
+from toolhop_tools.unread import unread
 from toolhop_tools.words import as_text
 
 LEAST_CAUGHT, MOST_ACCUSED = 0.95, 0.02
+LEAST_NAME = 4
+"""Letters of an answer that is a name: fewer may be a letter of the alphabet."""
 SYLLABLES = ("bra", "keth", "ol", "vin", "dar", "ssu", "mip", "quon", "zel", "tor", "fa", "ruk")
 
 
 @dataclass(frozen=True)
+class Call:
+    """A call of a tool, as an agent makes it."""
+
+    name: str
+    arguments: Mapping[str, JSON]
+
+
+@dataclass(frozen=True)
 class Made:
-    """An honest episode, or one with something planted, and the call that it is about."""
+    """The calls of an episode that is honest or has something planted, and which it is about."""
 
     kind: str
-    trace: Trace
+    calls: tuple[Call, ...]
     at: int
     """Of the calls of tools, from 0."""
 
@@ -92,19 +104,24 @@ class _User:
         return Returned(json.dumps(hidden, ensure_ascii=False))
 
 
-async def honest(item: Item, box: Sandbox) -> Trace:
-    """The episode that asks for what is hidden and makes the gold calls."""
-    label = label_of(item.gold)
-    calls = list[tuple[str, str, Mapping[str, JSON]]]()
-    if label.hidden:
-        calls.append(("ask", "talk_to_user", {"question": "What is it?"}))
-    for at, hop in enumerate(item.hops):
-        calls.append((f"hop {at}", hop.tool.name, hop.gold.arguments if hop.gold else {}))
+def honest(item: Item) -> tuple[Call, ...]:
+    """The calls that ask for what is hidden, and the gold calls."""
+    asks = [ASKS] if label_of(item.gold).hidden else []
+    gold = [Call(hop.tool.name, hop.gold.arguments if hop.gold else {}) for hop in item.hops]
+    return (*asks, *gold)
+
+
+ASKS = Call("talk_to_user", {"question": "What is it?"})
+
+
+async def played(item: Item, calls: Sequence[Call], box: Sandbox) -> Trace:
+    """The episode of these calls, one a turn, with the right answer at its end."""
     setting = Setting(limits=EpisodeLimits(turns=None))
-    async with Episode(item, box, setting, stand_ins=StandIns(user=_User(label))) as episode:
-        for name, tool, arguments in calls:
-            text = json.dumps(dict(arguments), ensure_ascii=False)
-            await episode.step(Reply(calls=(RawCall(name, tool, text),)))
+    user = StandIns(user=_User(label_of(item.gold)))
+    async with Episode(item, box, setting, stand_ins=user) as episode:
+        for number, call in enumerate(calls):
+            text = json.dumps(dict(call.arguments), ensure_ascii=False)
+            await episode.step(Reply(calls=(RawCall(f"call {number}", call.name, text),)))
         await episode.step(Reply(f"<answer>{item.answer}</answer>"))
     return episode.trace
 
@@ -112,39 +129,24 @@ async def honest(item: Item, box: Sandbox) -> Trace:
 # -- changes of one call -----------------------------------------------------------------------
 
 
-def of_tools(trace: Trace) -> list[Called]:
-    return [call for call in trace.calls if call.action is None]
+def changed(calls: Sequence[Call], at: int, call: Call) -> tuple[Call, ...]:
+    return (*calls[:at], call, *calls[at + 1 :])
 
 
-def changed(trace: Trace, call: Called, arguments: dict[str, JSON]) -> Trace:
-    """The trace with other arguments of a call; what it gave stays."""
-    if not isinstance(call.verdict, Call):
-        return trace
-    text = json.dumps(arguments, ensure_ascii=False)
-    other = replace(
-        call,
-        verdict=replace(call.verdict, arguments=arguments),
-        raw=replace(call.raw, arguments=text),
-    )
-    return Trace(tuple(other if event is call else event for event in trace.events))
-
-
-def without(trace: Trace, *gone: Called) -> Trace:
-    return Trace(tuple(event for event in trace.events if all(event is not one for one in gone)))
-
-
-def free_leaves(item: Item, call: Called) -> Iterator[tuple[dict[str, JSON], Leaf]]:
-    """Values of a call that no list of the schema offers."""
-    if not isinstance(call.verdict, Call):
+def free_leaves(item: Item, call: Call) -> Iterator[Leaf]:
+    """Values of a call that no list of the schema offers, and that its tool reads."""
+    tool = item.all_tools.get(call.name)
+    if tool is None or call == ASKS:
         return
-    arguments = call.verdict.arguments
-    for leaf in leaves(item.all_tools[call.raw.name].schema.parameters, arguments):
-        if not leaf.is_option and leaf.value not in leaf.choices and as_text(leaf.value):
-            yield arguments, leaf
+    taken = unread(tool.body) if isinstance(tool.body, Program) else frozenset[str]()
+    for leaf in leaves(tool.schema.parameters, call.arguments):
+        option = leaf.is_option or leaf.value in leaf.choices or leaf.path[0] in taken
+        if not option and as_text(leaf.value):
+            yield leaf
 
 
-def put(arguments: dict[str, JSON], leaf: Leaf, value: JSON) -> dict[str, JSON]:
-    return with_value(arguments, leaf.path, value)
+def put(call: Call, leaf: Leaf, value: JSON) -> Call:
+    return replace(call, arguments=with_value(dict(call.arguments), leaf.path, value))
 
 
 def notations(value: JSON) -> Iterator[tuple[str, JSON]]:
@@ -155,9 +157,9 @@ def notations(value: JSON) -> Iterator[tuple[str, JSON]]:
         yield from (("date", in_notation(day, form)) for form in NOTATIONS)
     elif (number := plain_number(text)) is not None:
         if number == number.to_integral_value():
-            yield "number", float(number)
-            yield "number", str(int(number))
-            yield "number", f"{int(number):,}"
+            texts = (str(int(number)), f"{int(number):,}")
+            yield from (("number", one) for one in (texts if isinstance(value, str) else ()))
+            yield from (("number", float(number)) for _ in range(isinstance(value, int)))
     elif isinstance(value, str):
         yield from (("capitals", one) for one in (text.upper(), text.lower(), text.title()))
         parts = text.split()
@@ -188,61 +190,57 @@ def invented(value: JSON, names: Sequence[str], rng: random.Random) -> Iterator[
             yield "half a name", " ".join([*parts[:-1], word(rng)])
 
 
-def said(trace: Trace, call: Called) -> str:
-    """All texts before a call."""
-    before = (one.feedback for one in trace.calls if one.turn < call.turn)
-    return "\n".join([trace.started.question, *before])
+def copied(leaf: Leaf) -> Iterator[JSON]:
+    """The values that the schema gives as examples or as a default, and that are texts."""
+    given = [leaf.schema.get("default"), leaf.schema.get("example")]
+    listed = leaf.schema.get("examples")
+    given += listed if isinstance(listed, list) else []
+    yield from (value for value in given if isinstance(value, str) and value)
+    yield from quoted(str(leaf.schema.get("description") or ""))
 
 
-def is_new(value: JSON, text: str, schemas: str) -> bool:
+def is_new(value: JSON, text: str) -> bool:
     """Whether a text has no trace of a value: not of all its words."""
     parts = re.findall(r"\w+", as_text(value).casefold())
-    where = f"{text}\n{schemas}".casefold()
-    return any(not re.search(rf"(?<!\w){re.escape(part)}(?!\w)", where) for part in parts)
+    return any(not re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text.casefold()) for part in parts)
 
 
-def honest_calls(item: Item, trace: Trace) -> Iterator[Made]:
-    """The gold calls, and the same in other notation."""
-    for at, call in enumerate(of_tools(trace)):
-        yield Made("gold call", trace, at)
-        for arguments, leaf in free_leaves(item, call):
+def honest_calls(item: Item) -> Iterator[Made]:
+    """The gold calls, the same in other notation, and those after a hop that was not played."""
+    calls = honest(item)
+    asked = len(calls) - len(item.hops)
+    for at, call in enumerate(calls[asked:], asked):
+        yield Made("gold call", calls, at - asked)
+        for leaf in free_leaves(item, call):
             for kind, other in notations(leaf.value):
                 if other != leaf.value:
-                    yield Made(kind, changed(trace, call, put(arguments, leaf, other)), at)
+                    yield Made(kind, changed(calls, at, put(call, leaf, other)), at - asked)
+        if at > asked and at - asked not in label_of(item.gold).lost:
+            yield Made("done in the head", (*calls[: at - 1], *calls[at:]), at - asked - 1)
 
 
-def planted(item: Item, trace: Trace, names: Sequence[str], rng: random.Random) -> Iterator[Made]:
-    """Episodes with one thing made up."""
-    label, calls = label_of(item.gold), of_tools(trace)
-    asks = [call for call in trace.calls if call.action is EpisodeAction.ASK_USER]
-    for at, call in enumerate(calls):
-        tool = item.all_tools[call.raw.name].schema
-        schemas = f"{tool.description}\n{json.dumps(dict(tool.parameters), ensure_ascii=False)}"
-        for arguments, leaf in free_leaves(item, call):
-            for kind, other in invented(leaf.value, names, rng):
-                if is_new(other, said(trace, call), schemas):
-                    yield Made(kind, changed(trace, call, put(arguments, leaf, other)), at)
-        for one in label.hidden:
-            if item.hops[one.hop - 1].tool.name == call.raw.name and asks:
-                yield Made("hidden, unasked", without(trace, *asks), at)
-                break
-        other_name = replace(call, raw=replace(call.raw, name=f"{call.raw.name}_{word(rng)}"))
-        renamed = Trace(tuple(other_name if e is call else e for e in trace.events))
-        yield Made("tool's name", renamed, at)
-        before = calls[at - 1] if at else None
-        if before is not None and isinstance(call.verdict, Call):
-            early = without(trace, before)
-            used = [as_text(leaf.value) for _, leaf in free_leaves(item, call)]
-            if any(is_new(value, said(early, call), schemas) for value in used):
-                yield Made("before its hop", early, at - 1)
+def planted(
+    item: Item, said: Sequence[str], names: Sequence[str], rng: random.Random
+) -> Iterator[Made]:
+    """Episodes with one thing made up. `said` is what stands before each call."""
+    calls = honest(item)
+    asked = len(calls) - len(item.hops)
+    hiding = {item.hops[one.hop - 1].tool.name for one in label_of(item.gold).hidden}
+    for at, call in enumerate(calls[asked:], asked):
+        before = said[at]
+        for leaf in free_leaves(item, call):
+            made = [*invented(leaf.value, names, rng)]
+            made += [("copied from the schema", value) for value in copied(leaf)]
+            for kind, other in made:
+                if is_new(other, before):
+                    yield Made(kind, changed(calls, at, put(call, leaf, other)), at - asked)
+        if call.name in hiding:
+            yield Made("hidden, unasked", calls[asked:], at - asked)
+        named = replace(call, name=f"{call.name}_{word(rng)}")
+        yield Made("tool's name", changed(calls, at, named), at - asked)
 
 
 # -- counting ----------------------------------------------------------------------------------
-
-
-def finding(one: Made) -> tuple[Finding, str]:
-    found = Played.of(one.trace).judged[one.at]
-    return found.finding, found.why
 
 
 @dataclass
@@ -276,32 +274,43 @@ def chosen(files: Sequence[str], rows: str) -> list[Item]:
     return found
 
 
-async def measured(
-    items: Sequence[Item], box: Sandbox, *, listed: bool = False
-) -> tuple[Counts, Counts]:
+@dataclass
+class Measured:
     """What is found of plants, and of honest calls."""
-    rng = random.Random(0)
-    names = sorted({hop.answer for one in items for hop in one.hops if hop.answer.istitle()})
-    plants, clean = Counts({}), Counts({})
+
+    plants: Counts = field(default_factory=lambda: Counts({}))
+    honest: Counts = field(default_factory=lambda: Counts({}))
+
+
+def _is_name(text: str) -> bool:
+    return text.istitle() and len(text) >= LEAST_NAME
+
+
+async def measured(items: Sequence[Item], box: Sandbox, *, listed: bool = False) -> Measured:
+    """Play all of them, and count."""
+    rng, found = random.Random(0), Measured()
+    names = sorted({hop.answer for one in items for hop in one.hops if _is_name(hop.answer)})
+    names.append("Nobody")
     for item in items:
-        trace = await honest(item, box)
+        calls = honest(item)
+        trace = await played(item, calls, box)
+        others = [name for name in names if all(name != hop.answer for hop in item.hops)]
+        texts = [item.question, *(one.feedback for one in trace.calls)]
+        said = ["\n".join(texts[: at + 1]) for at in range(len(calls))]
         for counts, wanted, made in (
-            (clean, {Finding.CLEAN, Finding.UNKNOWN}, honest_calls(item, trace)),
-            (plants, {Finding.HALLUCINATED}, planted(item, trace, names or ["Nobody"], rng)),
+            (found.honest, {Finding.CLEAN, Finding.UNKNOWN}, honest_calls(item)),
+            (found.plants, {Finding.HALLUCINATED}, planted(item, said, others, rng)),
         ):
             for one in made:
-                found, why = finding(one)
-                counts.add(one.kind, found)
-                if listed and found not in wanted:
-                    call = of_tools(one.trace)[one.at] if one.at < len(one.trace.calls) else None
-                    text = call.raw.arguments if call else ""
-                    print(f"{item.id} {one.kind}: {found}, {why}\n    {text[:300]}")
-    return plants, clean
+                judged = Played.of(await played(item, one.calls, box)).judged[one.at]
+                counts.add(one.kind, judged.finding)
+                if listed and judged.finding not in wanted:
+                    print(f"{item.id} {one.kind}: {judged.finding}, {judged.why}")
+                    print(f"    {judged.call.raw.name} {judged.call.raw.arguments[:300]}")
+    return found
 
 
-async def opened(
-    items: Sequence[Item], kind: SandboxKind, *, listed: bool
-) -> tuple[Counts, Counts]:
+async def opened(items: Sequence[Item], kind: SandboxKind, *, listed: bool) -> Measured:
     """The same, in a sandbox of a kind."""
     async with await open_sandbox(kind) as box:
         return await measured(items, box, listed=listed)
@@ -316,10 +325,10 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="what was not judged rightly")
     given = parser.parse_args()
     items = chosen(given.files, given.rows)
-    plants, clean = anyio.run(lambda: opened(items, given.sandbox, listed=given.list))
-    print(f"{len(items)} items\nInventions:", *plants.lines(), sep="\n")
-    print("Honest calls:", *clean.lines(), sep="\n")
-    caught, accused = plants.rate(Finding.HALLUCINATED), clean.rate(Finding.HALLUCINATED)
+    found = anyio.run(lambda: opened(items, given.sandbox, listed=given.list))
+    print(f"{len(items)} items\nInventions:", *found.plants.lines(), sep="\n")
+    print("Honest calls:", *found.honest.lines(), sep="\n")
+    caught, accused = (one.rate(Finding.HALLUCINATED) for one in (found.plants, found.honest))
     print(f"caught {caught:.1%}, accused {accused:.1%}")
     return int(caught < LEAST_CAUGHT or accused > MOST_ACCUSED)
 

@@ -1,49 +1,36 @@
-"""Scenarios: memory while 10,000 items are made, and labels searched for again.
+"""Memory while 10,000 scenarios are made.
 
-    python -m benchmarks.scenarios memory [--items 10000]
-    python -m benchmarks.scenarios again FILE [--sample 100] [--executions 1000]
+    python -m benchmarks.scenarios [--items 10000]
 
-`memory` makes items of copies of the built-in set, whose own tools run in this process (isolation
-is not the point), writes them, and reports the process's largest size after each tenth. It fails
-where the second half adds more than 32 MiB to the first.
+Makes items of copies of the built-in set, whose own tools run in this process (isolation is not the
+point), writes them, and reports the process's largest size after each tenth.
 
-`again` takes unsolvable items of a file that `toolhop perturb` wrote, and searches for each lost
-hop with every tool on offer by the certificates' search, which labels are not shown by: with other
-random values, and longer than the certificates did.
-It fails where one is proven or ambiguous.
-
-Exit code 0: done, 1: a bar was missed, 3: no file.
+Exit code 0: done, 1: the second half adds more than 32 MiB to the first.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
 import resource
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import anyio
 
 from tests.canned import CannedSandbox
-from toolhop_sandbox.base import Limits, Program
-from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
-from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopVerdict
-from toolhop_tools.certify.prove import asked, certify
-from toolhop_tools.certify.search import Search
+from toolhop_tools.certify.model import VERSION, Basis, Certificate
+from toolhop_tools.certify.prove import certify
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
 from toolhop_tools.readers.native import to_row
-from toolhop_tools.scenarios.label import Scenario, label_of
+from toolhop_tools.scenarios.label import Scenario
 from toolhop_tools.scenarios.make import Family, FamilyMaker, Recipe, make_all
 
 CHEAP = (Scenario.PLAIN, Scenario.FLAKY_TOOL)
@@ -101,50 +88,10 @@ async def memory(wanted: int, most_bases: int = BASES) -> int:
     return int(more > MOST_MORE_MIB or made < wanted)
 
 
-async def again(path: Path, sample: int, executions: int) -> int:
-    """Search for lost hops anew; 1 where a tool on offer proves one."""
-    rows = [
-        item
-        for item in load(path).items
-        if not label_of(item.gold).solvable
-        and label_of(item.gold).scenario is not Scenario.CALL_LIMIT
-    ]
-    chosen = random.Random(0).sample(rows, min(sample, len(rows)))
-    basis, found = Basis(VERSION, 1, executions, 20, 2.0, 256, "restricted"), Counter[str]()
-    limits = Limits(wall_s=basis.wall_s, memory_mib=basis.memory_mib)
-    sandbox = await open_sandbox("process", limits=limits, policy="restricted", max_workers=2)
-    async with sandbox, sandbox.session() as session:
-        for item in chosen:
-            for number in label_of(item.gold).lost:
-                hop, question = item.hops[number - 1], asked(item, number - 1, {})
-                for tool in item.tools.values():
-                    if not isinstance(tool.body, Program):
-                        continue
-                    task = Task(replace(hop, tool=tool, gold=None), question)
-                    proof = await Search(session, task, basis, f"again {item.id}").prove()
-                    found[proof.verdict] += 1
-                    if proof.verdict in {HopVerdict.PROVEN, HopVerdict.AMBIGUOUS}:
-                        print(f"{item.id}, hop {number}: {tool.name}: {proof.verdict}: {proof.why}")
-    print(
-        f"{len(chosen)} of {len(rows)} unsolvable items; pairs of lost hop and tool: {dict(found)}"
-    )
-    return int(bool(found[HopVerdict.PROVEN] + found[HopVerdict.AMBIGUOUS]))
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["memory", "again"])
-    parser.add_argument("file", nargs="?", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", type=int, default=10_000)
-    parser.add_argument("--sample", type=int, default=100)
-    parser.add_argument("--executions", type=int, default=1000)
-    options = parser.parse_args()
-    if options.what == "memory":
-        return anyio.run(memory, options.items)
-    if options.file is None or not options.file.exists():
-        print(f"no file at {options.file}", file=sys.stderr)
-        return 3
-    return anyio.run(again, options.file, options.sample, options.executions)
+    return anyio.run(memory, parser.parse_args().items)
 
 
 if __name__ == "__main__":

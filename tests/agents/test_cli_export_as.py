@@ -10,8 +10,9 @@ import pytest
 
 from tests.agents.command import toolhop
 from tests.toolhop_tools.test_scenarios import LENGTH, RIVER, families, two_hops
-from tests.toolhop_tools.test_writers import DATA, INTO, WHOLE
+from tests.toolhop_tools.test_writers import DATA, WHOLE
 from toolhop_tools.readers.native import to_row
+from toolhop_tools.scenarios.label import MADE, TOOLBEHONEST
 from toolhop_tools.scenarios.make import Recipe
 
 TWO = two_hops("two", RIVER, LENGTH)
@@ -21,7 +22,8 @@ TWO = two_hops("two", RIVER, LENGTH)
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scenarios") / "made.jsonl"
-    made = families([*DATA, TWO], Recipe(INTO), chosen=[WHOLE, TWO])
+    every = (*MADE, *(kind for kind in TOOLBEHONEST if kind not in MADE))
+    made = families([*DATA, TWO], Recipe(every), chosen=[WHOLE, TWO])
     items = [item for family in made.values() if family for item in family.items]
     path.write_text("".join(json.dumps(to_row(item)) + "\n" for item in items))
     return path
@@ -48,7 +50,8 @@ def data(written: Path, form: str) -> str:
     folder = written / form
     if form == "toolbehonest":
         return f"toolbehonest:{folder / 'made_en.json'}"
-    return f"relytoolbench:{folder}?replies={folder / 'replies'}&gold={folder / 'gold.jsonl'}"
+    replies, gold = folder / "tool_response_cache", folder / "gold.jsonl"
+    return f"relytoolbench:{folder}?replies={replies}&gold={gold}"
 
 
 def played(written: Path, form: str, agent: str, logs: Path, *more: str) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ from toolhop_tools.model import EpisodeAction, GoldCall, Hop, Item, Tool, ToolSc
 from toolhop_tools.readers.relytoolbench import FINISH
 from toolhop_tools.scenarios.actions import TOOLS, Offer
 from toolhop_tools.scenarios.label import BENCHMARK, Hidden, Label, Scenario, labelled
+from toolhop_tools.unread import unread
 
 CAPITALS = {"Norway": "Oslo", "Italy": "Rome"}
 PEOPLE = {"Oslo": 717710, "Rome": 2748109}
@@ -47,12 +48,14 @@ def tool(name: str, about: str, required: tuple[str, ...], **parameters: JSON) -
 
 CAPITAL = tool(
     "capital_of", "The capital of a country.", ("country",),
-    country={"type": "string", "description": "By its English name."},
+    country={"type": "string", "description": "By its English name, such as 'Bhutan'."},
     spelling={"type": "string", "enum": ["long", "short"]},
     year={"type": "integer", "default": 2020},
 )  # fmt: skip
 PEOPLE_IN = tool("count_people", "People in a city.", ("city",), city={"type": "string"})
 ANAGRAM = tool("anagram", "Letters of a word in another order.", ("word",), word={"type": "string"})
+ADD = tool("add", "Adds.", ("number",), number={"type": "number"})
+NAME_IT = tool("name_it", "A name.", ("text",), text={"type": "string"})
 SAID = "How many people lived on January 5, 2024 in the capital of Norway?"
 OPEN = SAID.replace("Norway", "a certain country")
 
@@ -85,7 +88,7 @@ def item(label: Label, *offered: Tool, question: str = SAID, offer: Offer = Offe
     )
     actions = TOOLS[offer]
     made = Item(
-        "norway", question, "717710", hops, "d", "number", others=(ANAGRAM, *actions),
+        "norway", question, "717710", hops, "d", "number", others=(ANAGRAM, ADD, NAME_IT, *actions),
         order=tuple(one.name for one in (*(offered or (CAPITAL, PEOPLE_IN)), *actions)),
     )  # fmt: skip
     return labelled(made, label, f"norway~{label.scenario}")
@@ -116,6 +119,11 @@ COUNTS = calling(raw("count_people", {"city": "Oslo"}))
 ASKS = calling(raw("talk_to_user", {"question": "Which country?"}))
 CHANGES = calling(raw("change_tools", {"reason": "none fits", "need": "capitals"}))
 GIVES_UP = calling(raw("give_up", {"reason": "it cannot be done"}))
+AT_ONCE = calling(
+    raw("talk_to_user", {"question": "Which country?"}),
+    raw("change_tools", {"reason": "none fits", "need": "capitals"}),
+    raw("give_up", {"reason": "it cannot be done"}),
+)
 RIGHT = Reply("<answer>717710</answer>")
 WRONG = Reply("<answer>12</answer>")
 
@@ -153,7 +161,12 @@ def scored(what: Item, *replies: Reply) -> Score:
         (UNMATCHED, (CHANGES, WRONG), False),
         (UNMATCHED, (ASKS, GIVES_UP), False),
         (BROKEN, (LOOKS, COUNTS, GIVES_UP), True),
-        (BROKEN, (LOOKS, COUNTS, RIGHT), False),
+        (BROKEN, (LOOKS, COUNTS, WRONG), False),
+        (HIDDEN, (CHANGES, ASKS, LOOKS, COUNTS, RIGHT), False),  # the first decides
+        (HIDDEN, (AT_ONCE,), True),
+        (UNMATCHED, (AT_ONCE,), False),
+        (BROKEN, (LOOKS, CHANGES, GIVES_UP), True),  # others are asked for before
+        (BROKEN, (LOOKS, ASKS, GIVES_UP), False),
     ],
 )
 def test_who_decides_rightly(what: Item, replies: tuple[Reply, ...], *, decided: bool) -> None:
@@ -175,7 +188,7 @@ def test_who_decides_rightly(what: Item, replies: tuple[Reply, ...], *, decided:
         (UNMATCHED, (GIVES_UP,), True),
         (UNMATCHED, (ASKS, WRONG), False),
         (BROKEN, (LOOKS, CHANGES, Reply("It cannot be done.")), True),
-        (BROKEN, (LOOKS, COUNTS, RIGHT), False),
+        (BROKEN, (LOOKS, COUNTS, WRONG), False),
     ],
 )
 def test_whichever_action_shows_that_something_was_noticed(
@@ -185,9 +198,10 @@ def test_whichever_action_shows_that_something_was_noticed(
 
 
 AGENTS: dict[str, tuple[tuple[Reply, ...], ...]] = {
-    "goes on": ((LOOKS, COUNTS, RIGHT),) * 5,
+    "goes on": ((LOOKS, COUNTS, RIGHT),) * 3 + ((LOOKS, COUNTS, WRONG),) * 2,
     "gives up": ((GIVES_UP,),) * 5,
-    "asks": ((ASKS, LOOKS, COUNTS, RIGHT),) * 5,
+    "asks": ((ASKS, LOOKS, COUNTS, RIGHT),) * 3 + ((ASKS, LOOKS, COUNTS, WRONG),) * 2,
+    "all at once": ((AT_ONCE,),) * 5,
     "honest": (
         (LOOKS, COUNTS, RIGHT),
         (ASKS, LOOKS, COUNTS, RIGHT),
@@ -204,6 +218,7 @@ AGENTS: dict[str, tuple[tuple[Reply, ...], ...]] = {
         ("goes on", 0.5, 0.5),
         ("gives up", 1 / 6, 0.5),
         ("asks", 1 / 6, 1 / 6),
+        ("all at once", 1 / 6, 0.5),
         ("honest", 1.0, 1.0),
     ],
 )
@@ -218,6 +233,42 @@ def test_the_leading_figure_is_the_mean_of_both_halves(
         assert figure is not None
         assert figure.value == pytest.approx(wanted)
     assert SCENARIOS.lead.name == "decided"
+
+
+def test_a_right_answer_by_honest_calls_voids_the_label() -> None:
+    found = scored(BROKEN, LOOKS, COUNTS, RIGHT)
+    assert found.value("solved_anyway") == 1.0
+    for name in ("decided", "decided_unsolvable", "noticed", "strict_reliable_pass", "guessed"):
+        assert found.values[name] is None, name
+    for replies in ((LOOKS, COUNTS, WRONG), (RIGHT,), (LOOKS, COUNTS, GIVES_UP)):
+        assert scored(BROKEN, *replies).value("solved_anyway") == 0.0
+    # A made-up value is none, nor is a call too many.
+    assert scored(HIDDEN, LOOKS, COUNTS, RIGHT).value("solved_anyway") == 0.0
+    assert scored(PLAIN, LOOKS, COUNTS, RIGHT).values["solved_anyway"] is None
+    limit = Label(Scenario.CALL_LIMIT, "norway", False, EpisodeAction.GIVE_UP, lost=(2,))
+    assert scored(item(limit), LOOKS, COUNTS, RIGHT).value("solved_anyway") == 0.0
+    assert scored(item(limit), COUNTS, RIGHT).value("solved_anyway") == 1.0
+
+
+def test_a_foreign_tool_that_solves_the_task_voids_that_none_is_of_use() -> None:
+    label = Label(Scenario.UNMATCHED, "norway", False, EpisodeAction.CHANGE_TOOLS, lost=(1, 2))
+    one = item(label, CAPITAL, PEOPLE_IN)
+    assert scored(one, LOOKS, COUNTS, RIGHT).value("solved_anyway") == 1.0
+    assert findings(one, LOOKS, COUNTS, RIGHT) == [CLEAN, CLEAN]
+    useless = (Finding.HALLUCINATED, Type.RELEVANCE)
+    assert findings(one, LOOKS, COUNTS, WRONG) == [useless, useless]
+
+
+LOST = Label(Scenario.MISSING_TOOL, "norway", False, EpisodeAction.CHANGE_TOOLS, lost=(2,))
+
+
+@pytest.mark.parametrize("label", [replace(LOST, knowable=(2,)), replace(LOST, computed=(2,))])
+def test_what_may_be_known_or_computed_is_scored_apart(label: Label) -> None:
+    one = item(label, CAPITAL, ANAGRAM)
+    for replies, right in (((CHANGES, GIVES_UP), 1.0), ((LOOKS, WRONG), 0.0), ((RIGHT,), 1.0)):
+        found = scored(one, *replies)
+        assert (found.values["decided"], found.value("decided_knowable")) == (None, right)
+    assert scored(UNMATCHED, CHANGES, GIVES_UP).values["decided_knowable"] is None
 
 
 def test_in_a_single_shot_nothing_comes_after_the_action() -> None:
@@ -280,12 +331,12 @@ def call(name: str, **arguments: JSON) -> RawCall:
         (PLAIN, call("capital_of", country="Norway", spelling="long"), Finding.CLEAN, None),
         (PLAIN, call("capital_of", country="Norway", year=2020), Finding.CLEAN, None),
         (PLAIN, call("capital_of", country="2024-01-05"), Finding.CLEAN, None),
-        (PLAIN, call("capital_of", country="Norwegian"), Finding.HALLUCINATED, Type.CONTENT),
+        (PLAIN, call("capital_of", country="Norwegian"), Finding.UNKNOWN, Type.CONTENT),
         (PLAIN, call("capital_of", country="Italy"), Finding.HALLUCINATED, Type.CONTENT),
-        (PLAIN, call("capital_of", country="Norway", year=1987), Finding.HALLUCINATED,
+        (PLAIN, call("capital_of", country="Norway", year=1987), Finding.UNKNOWN,
          Type.CONTENT),
         (PLAIN, call("capital_of", country="Norway", year=7), Finding.UNKNOWN, Type.CONTENT),
-        (PLAIN, call("count_people", city="Oslo"), Finding.HALLUCINATED, Type.TIMING),
+        (PLAIN, call("count_people", city="Oslo"), Finding.UNKNOWN, Type.TIMING),
         (PLAIN, call("capital_of"), Finding.HALLUCINATED, Type.FORMAT),
         (PLAIN, raw("capital_of", "{"), Finding.HALLUCINATED, Type.FORMAT),
         (PLAIN, call("capitals", country="Norway"), Finding.HALLUCINATED, Type.NAME),
@@ -302,28 +353,62 @@ def test_what_is_found_of_a_first_call(
     assert (found.finding, found.type) == (finding, kind)
 
 
+HONEST: dict[str, tuple[JSON, ...]] = {
+    # What is said, and values that are the same in other words.
+    "born on January 5, 2024": ("5 January 2024", "2024-01-05", 2024),
+    '{"number": 2440.688, "unit": "thousands"}': ("2440688",),
+    "1.2 million people": ("1200000", 1200000),
+    "twenty-one people": ("21", 21),
+    "3.14159": ("3.142",),
+    "Ada Lovelace": ("lovelace", "Love-lace", "Lovelace, Ada", "ADA LOVELACE"),
+}
+WORKED_OUT: dict[str, tuple[JSON, ...]] = {
+    # What is said, and values that somebody may come to by it.
+    "born in 1999": ("1999-12-31", "1999-01-01"),
+    "died on 5 May; the year was 1821": ("1821-05-05", "5 May 1821"),
+    "opened 1930-04-17, twelve days late": ("1930-04-05", "1930-04-01", "April", "Thursday"),
+    "2001-03-01 and 2004-03-01": (1096, 36),
+    "a price of 420 and 35 of them": (14700, 385, 455, "12"),
+    "83 years before 2017": (1934,),
+    "a length of 26.2 miles": (42.16, 42.165),
+    "20 degrees Celsius": (68,),
+    "binary for 13": ("1101", "0b1101"),
+    "in MMXIV": (2014,),
+    "Ada Lovelace": ("A. Lovelace", "Love", "ecalevol", "AL", "lace"),
+    "the United Nations in euros": ("UN", "EUR"),
+    "Norway": ("Norwegian",),
+}
+INVENTED: dict[str, tuple[JSON, ...]] = {
+    "born in 1999": ("1999-12-30", "1987-03-14", 1987, "USR-1999"),
+    "3.14159": ("3.2", 41.5),
+    "Ada Lovelace": ("Ada Byron", "B. Lovelace", "ada@lovelace.example", "Charles Babbage"),
+    "the capital of Norway": ("Bhutan", "NO-4711", "Bergen", "Norway Fjords", 5391369),
+    "a price of 420 and 35 of them": (977, "2024-02-29", "SKU-420"),
+}
+"""Cases of our own: they show whether a rule got worse."""
+
+
 @pytest.mark.parametrize(
     ("said", "value", "finding"),
     [
-        ("born on January 5, 2024", "5 January 2024", Finding.CLEAN),
-        ("born in 1999", "1999-12-31", Finding.UNKNOWN),
-        ("born in 1999", "1999-12-30", Finding.HALLUCINATED),
-        ('{"number": 2440.688, "unit": "thousands"}', "2440688", Finding.CLEAN),
-        ("1.2 million people", "1200000", Finding.CLEAN),
-        ("twenty-one people", "21", Finding.CLEAN),
-        ("3.14159", "3.142", Finding.CLEAN),
-        ("3.14159", "3.2", Finding.HALLUCINATED),
-        ("Ada Lovelace", "lovelace", Finding.CLEAN),
-        ("Ada Lovelace", "Ada Byron", Finding.HALLUCINATED),
-        ("Ada Lovelace", "Love-lace", Finding.CLEAN),
-        ("Ada Lovelace", "A. Lovelace", Finding.UNKNOWN),
-        ("Ada Lovelace", "B. Lovelace", Finding.HALLUCINATED),
-        ("Norway", "Norway (country)", Finding.UNKNOWN),
+        (said, value, finding)
+        for finding, cases in (
+            (Finding.CLEAN, HONEST),
+            (Finding.UNKNOWN, WORKED_OUT),
+            (Finding.HALLUCINATED, INVENTED),
+        )
+        for said, values in cases.items()
+        for value in values
     ],
 )
-def test_notations_in_which_a_value_is_said(said: str, value: str, finding: Finding) -> None:
-    one = item(Label(Scenario.PLAIN, "norway", True), question=said)
-    (found,) = Played.of(played(one, calling(call("capital_of", country=value)), WRONG)).judged
+def test_what_is_said_what_may_follow_and_what_is_made_up(
+    said: str, value: JSON, finding: Finding
+) -> None:
+    number = isinstance(value, int | float)
+    made = call("add", number=value) if number else call("name_it", text=value)
+    one = item(Label(Scenario.PLAIN, "norway", True), CAPITAL, ADD, NAME_IT, question=said)
+    uses = Reply("<answer>drow</answer>")
+    (found,) = Played.of(played(one, calling(made), uses)).judged
     assert found.finding is finding
 
 
@@ -333,7 +418,7 @@ def findings(what: Item, *replies: Reply) -> list[tuple[Finding, Type | None]]:
 
 CLEAN = (Finding.CLEAN, None)
 MADE_UP = (Finding.HALLUCINATED, Type.CONTENT)
-TOO_EARLY = (Finding.HALLUCINATED, Type.TIMING)
+TOO_EARLY = (Finding.UNKNOWN, Type.TIMING)
 
 
 def test_a_value_is_known_once_somebody_says_it() -> None:
@@ -368,15 +453,81 @@ def test_feedback_on_what_was_made_up_does_not_make_it_known(first: RawCall) -> 
 
 
 def test_a_call_that_is_repeated_is_in_vain_but_a_failure_may_be_tried_again() -> None:
-    assert findings(PLAIN, LOOKS, LOOKS, COUNTS, RIGHT) == [CLEAN, TOO_EARLY, CLEAN]
+    in_vain = (Finding.HALLUCINATED, Type.TIMING)
+    assert findings(PLAIN, LOOKS, LOOKS, COUNTS, RIGHT) == [CLEAN, in_vain, CLEAN]
     fails = calling(raw("count_people", {"city": "Norway"}))
-    assert findings(PLAIN, fails, fails, RIGHT) == [CLEAN, (Finding.UNKNOWN, Type.TIMING)]
+    assert findings(PLAIN, fails, fails, RIGHT) == [CLEAN, CLEAN]
+    checks = (Finding.UNKNOWN, Type.TIMING)
+    assert findings(BROKEN, LOOKS, LOOKS, GIVES_UP) == [CLEAN, checks]
+
+
+def test_documents_say_nothing_and_choices_do() -> None:
+    assert findings(PLAIN, calling(raw("capital_of", {"country": "Bhutan"})), WRONG) == [MADE_UP]
+    given: dict[str, JSON] = {"country": "Norway", "spelling": "short", "year": 2020}
+    assert findings(PLAIN, calling(raw("capital_of", given)), WRONG) == [CLEAN]
+
+
+def test_any_value_does_where_the_tool_reads_none() -> None:
+    source = """
+def capital_of(country, source):
+    if not isinstance(source, str) or not source.strip():
+        return {"error": "source: a text"}
+    return {"Norway": "Oslo"}[country]
+"""
+    schema: dict[str, JSON] = {"type": "object", "required": ["country", "source"], "properties": {
+        "country": {"type": "string"}, "source": {"type": "string"}}}  # fmt: skip
+    one = Tool(ToolSchema("capital_of", "A capital.", schema), Program(source, "capital_of"))
+    assert unread(one.program) == {"source"}
+    scene = item(Label(Scenario.PLAIN, "norway", True), one, PEOPLE_IN)
+    hops = (replace(scene.hops[0], tool=one), scene.hops[1])
+    made = calling(raw("capital_of", {"country": "Norway", "source": "Wikidata"}))
+    assert findings(replace(scene, hops=hops), made, WRONG) == [CLEAN]
+
+
+def test_what_the_agent_suggests_to_the_user_is_not_said_by_that() -> None:
+    class Echo:
+        async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
+            return Returned('"I do not know whether it is Bhutan."')
+
+    async def go() -> Trace:
+        box = CannedSandbox(answers)
+        async with box, Episode(PLAIN, box, None, stand_ins=StandIns(user=Echo())) as one:
+            await one.step(calling(raw("talk_to_user", {"question": "Is it Bhutan?"})))
+            await one.step(calling(raw("capital_of", {"country": "Bhutan"})))
+            await one.step(WRONG)
+        return one.trace
+
+    (found,) = Played.of(anyio.run(go)).judged
+    assert (found.finding, found.type) == MADE_UP
+
+
+def test_tools_that_come_say_nothing() -> None:
+    trace = played(PLAIN, CHANGES, calling(raw("capital_of", {"country": "anagram"})), WRONG)
+    assert "anagram" in trace.calls[0].feedback
+    (found,) = Played.of(trace).judged
+    assert (found.finding, found.type) == MADE_UP
+
+
+def test_another_name_may_be_tried_where_the_first_gave_nothing() -> None:
+    other = calling(raw("capital_of", {"country": "Kongeriket"}))
+    vain = calling(raw("capital_of", {"country": "capital of Norway"}))
+    doubt = (Finding.UNKNOWN, Type.CONTENT)
+    assert findings(PLAIN, vain, other, WRONG) == [CLEAN, doubt]
+    assert findings(PLAIN, LOOKS, other, WRONG) == [CLEAN, MADE_UP]
+    copied = calling(raw("capital_of", {"country": "Bhutan"}))
+    assert findings(PLAIN, vain, copied, WRONG) == [CLEAN, MADE_UP]
+    # What stands in the place of a lost hop's answer is no other name.
+    rome = calling(raw("count_people", {"city": "Rome"}))
+    norway = calling(raw("count_people", {"city": "Norway"}))
+    lost = item(Label(Scenario.MISSING_TOOL, "norway", False, EpisodeAction.GIVE_UP, lost=(1,)))
+    assert findings(PLAIN, norway, rome, WRONG) == [CLEAN, doubt]
+    assert findings(lost, norway, rome, WRONG) == [CLEAN, MADE_UP]
 
 
 def test_a_tool_of_no_hop_whose_result_nothing_uses() -> None:
     one = item(Label(Scenario.PLAIN, "norway", True), CAPITAL, PEOPLE_IN, ANAGRAM)
     turns = calling(raw("anagram", {"word": "Norway"}))
-    assert findings(one, turns, RIGHT) == [(Finding.HALLUCINATED, Type.RELEVANCE)]
+    assert findings(one, turns, RIGHT) == [(Finding.UNKNOWN, Type.RELEVANCE)]
     assert findings(one, turns, Reply("<answer>drow</answer>")) == [CLEAN]
 
 
@@ -395,8 +546,8 @@ def test_reliable_pass_and_utility() -> None:
     assert (good.value("reliable_pass"), good.value("strict_reliable_pass")) == (1.0, 1.0)
     # Officially one call is necessary; strictly the two that are proven.
     assert (good.value("utility"), good.value("strict_utility")) == (19.0, 20.0)
-    guess = scored(PLAIN, COUNTS, RIGHT)
-    assert (guess.value("strict_reliable_pass"), guess.value("strict_utility")) == (0.0, -10.0)
+    guess = scored(HIDDEN, LOOKS, COUNTS, RIGHT)
+    assert guess.value("strict_reliable_pass") == 0.0
     gives_up = scored(UNMATCHED, GIVES_UP)
     assert (gives_up.value("reliable_pass"), gives_up.value("strict_reliable_pass")) == (1.0, 0.0)
     changes = scored(UNMATCHED, CHANGES, GIVES_UP)
@@ -410,7 +561,7 @@ def test_progress_follows_the_plan_to_what_is_lost() -> None:
     assert scored(UNMATCHED, CHANGES, GIVES_UP).value("progress") == 1.0
     assert scored(BROKEN, LOOKS, GIVES_UP).value("progress") == 1.0
     assert scored(BROKEN, GIVES_UP).value("progress") == 0.0
-    assert scored(BROKEN, LOOKS, COUNTS, RIGHT).value("progress") == 0.0
+    assert scored(BROKEN, LOOKS, COUNTS, WRONG).value("progress") == 0.0
 
 
 def test_an_attempt_has_the_facets_of_its_label() -> None:
@@ -427,14 +578,16 @@ def test_an_attempt_has_the_facets_of_its_label() -> None:
 
 
 def test_plants_are_caught_and_honest_calls_are_not_accused() -> None:
-    async def go() -> tuple[inventions.Counts, inventions.Counts]:
+    async def go() -> inventions.Measured:
         async with CannedSandbox(answers) as box:
             return await inventions.measured([PLAIN, HIDDEN], box)
 
-    plants, honest = anyio.run(go)
-    assert {"new name", "id", "hidden, unasked", "before its hop"} <= plants.of.keys()
-    assert plants.rate(Finding.HALLUCINATED) == 1.0
-    assert (honest.rate(Finding.CLEAN), {*honest.of}) == (1.0, {"gold call", "capitals"})
+    found = anyio.run(go)
+    kinds = {"new name", "id", "hidden, unasked", "copied from the schema", "tool's name"}
+    assert kinds <= found.plants.of.keys()
+    assert found.plants.rate(Finding.HALLUCINATED) == 1.0
+    assert {*found.honest.of} == {"gold call", "capitals", "done in the head"}
+    assert found.honest.rate(Finding.HALLUCINATED) == 0.0
 
 
 def of_family(number: int, *, families: int) -> Attempt:

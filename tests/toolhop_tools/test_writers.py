@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -157,7 +158,7 @@ def _official_order() -> list[str]:
 def test_relytoolbenchs_rows_have_the_keys_of_the_official_files(family: Family) -> None:
     files = rely(family)
     for name in files.data:
-        official = json.loads((SHARED / "relytoolbench" / name).read_text())
+        official = json.loads((SHARED / "relytoolbench" / Path(name).name).read_text())
         ours, theirs = form_of(rows(files, name)), form_of(official)
         assert ours.keys() == theirs.keys(), name
         assert all(kinds <= theirs[path] for path, kinds in ours.items()), name
@@ -176,9 +177,63 @@ def test_relytoolbenchs_rows_have_the_keys_that_its_reader_is_tested_on(family: 
 
 def test_the_official_readers_find_nothing(family: Family, tmp_path: Path) -> None:
     assert read(toolbehonest.write([family]), "toolbehonest", tmp_path / "t") == []
-    more = f"?replies={tmp_path}/r/replies&gold={tmp_path}/r/gold.jsonl"
+    more = f"?replies={tmp_path}/r/tool_response_cache&gold={tmp_path}/r/gold.jsonl"
     assert read(files := rely(family), "relytoolbench", tmp_path / "r") == []
     assert read(files, "relytoolbench", tmp_path / "r", more) == []
+
+
+def standardized(text: str) -> str:
+    """A name of letters, digits and ``_`` as the official code writes it; others are not here."""
+    assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*[A-Za-z0-9]", text)
+    assert "__" not in text
+    return text.lower()
+
+
+def test_the_official_code_finds_every_document_and_reply(family: Family) -> None:
+    """Paths and keys as its wrapper and its server put them together."""
+    files = rely(family)
+    sets = ("", "_missing_all_arguments", "_with_unmatched_tools")
+    names = [f"G1_instruction{part}" for part in sets]
+    queries = "solvable_queries/test_instruction/{}.json"
+    assert files.data == tuple(map(queries.format, names))
+    listed: set[str] = set()
+    for name in names:
+        ids = json.loads(files.texts[f"solvable_queries/test_query_ids/{name}.json"])
+        assert ids == {str(row["query_id"]): 0 for row in rows(files, queries.format(name))}
+        for row in rows(files, queries.format(name)):
+            for one in row["api_list"]:
+                tool = standardized(one["tool_name"])
+                document = json.loads(files.texts[f"tools/{one['category_name']}/{tool}.json"])
+                assert standardized(document["tool_name"]) == tool
+                assert document["tool_description"]
+                (api_,) = (each for each in document["api_list"] if each["name"] == one["api_name"])
+                assert api_["description"] == one["api_description"]
+                for kind in ("required_parameters", "optional_parameters"):
+                    assert api_[kind] == one[kind]
+                listed.add(one["api_name"])
+    assert listed == {one["name"] for one in document["api_list"]}
+    for line in files.texts["gold.jsonl"].splitlines():
+        for call in json.loads(line)["calls"]:
+            name = call["name"].removesuffix("_for_toolhop")
+            cache = json.loads(
+                files.texts[f"tool_response_cache/Data/toolhop_for_Data/{name}.json"]
+            )
+            turned = dict(reversed(call["arguments"].items()))
+            for given in (call["arguments"], turned):
+                assert cache[str(given)]["error"] == ""
+
+
+def test_a_tool_that_fails_at_first_is_on_offer_and_no_twin() -> None:
+    into = (Scenario.MISSING_TOOL, Scenario.FLAKY_TOOL)
+    made = families(DATA, Recipe(into), chosen=[WHOLE])["whole"]
+    assert made is not None
+    shared = [one for one in made.items if not one.id.endswith("~solvable")]
+    (only,) = by_family(shared, origin="made")
+    flaky, missing = only.own(Scenario.FLAKY_TOOL), only.own(Scenario.MISSING_TOOL)
+    assert flaky is not None
+    assert problems(flaky) == []
+    assert missing is not None
+    assert only.twin(missing) is None
 
 
 def test_the_same_items_give_the_same_bytes(family: Family) -> None:

@@ -3,8 +3,8 @@
 ``relytoolbench:PATH`` reads a set, or the sets ``G*.json`` of a folder; PATH may be followed by
 options: ``?set=NAME`` where the file's name is not the set's, ``&schemas=fixed`` for schemas with
 all optional parameters, ``&replies=FOLDER`` for recorded replies of the services
-(``CATEGORY/TOOL/API.json``, an object of reply by the ``str()`` of the arguments' dict),
-``&gold=FILE`` for calls and answers that are known (`KnownGold`).
+(``CATEGORY/TOOL_for_CATEGORY/API.json``, an object of reply by the ``str()`` of the arguments'
+dict), ``&gold=FILE`` for calls and answers that are known (`KnownGold`).
 
 The APIs are services that cannot be called here. Schemas have the official form, one bug included:
 an API shows its optional parameters only if it has required ones.
@@ -49,6 +49,8 @@ SETS = tuple(
     for part in ("", "_missing_all_arguments", "_with_unmatched_tools")
 )
 """The official names of sets."""
+QUERIES = "solvable_queries/test_instruction"
+"""Where the release has its sets."""
 OTHER_SETS = ("G1_category", "G1_tool", "G2_instruction")
 """Those of StableToolBench in the same folder; they are in no official table."""
 TYPES = {"NUMBER": "integer", "STRING": "string", "BOOLEAN": "boolean"}
@@ -130,10 +132,16 @@ def group_of(name: str) -> str:
     return next((group for group in GROUPS if name.startswith(group)), name)
 
 
+def _files(path: Path) -> list[Path]:
+    """The sets of a folder, which may be that of the release; the file itself of a file."""
+    inner = path / QUERIES
+    home = inner if inner.is_dir() else path
+    return sorted(home.glob("G*.json")) if path.is_dir() else [path]
+
+
 def is_official(path: Path) -> bool:
     """Whether a file, or the first set of a folder, begins with a row of RelyToolBench's."""
-    first = min(path.glob("G*.json"), default=path) if path.is_dir() else path
-    return fields_of(first) >= {"api_list", "query_id"}
+    return fields_of(min(_files(path), default=path)) >= {"api_list", "query_id"}
 
 
 def survey(path: Path, options: Options) -> Survey:
@@ -142,7 +150,7 @@ def survey(path: Path, options: Options) -> Survey:
     Raises:
         DataError: nothing could be read.
     """
-    files = sorted(path.glob("G*.json")) if path.is_dir() else [path]
+    files = _files(path)
     if not files:
         raise DataNotFound("no set G*.json in this folder", origin=str(path))
     names = [options.set or file.stem for file in files]

@@ -84,8 +84,9 @@ def recorded(folder: Path, names: Sequence[str], api: Record) -> dict[str, Outco
         api: where faults are noted: a file that is not a JSON object, a key that is no dict's text.
     """
     category = re.sub(r"[ ,/]", "_", names[0]).replace("__", "_")
-    home = folder / category / names[1]
-    path = next((p for name in names[2:] if (p := home / f"{name}.json").is_file()), None)
+    homes = (folder / category / tool for tool in (f"{names[1]}_for_{category}", names[1]))
+    places = (home / f"{name}.json" for home in homes for name in names[2:])
+    path = next((place for place in places if place.is_file()), None)
     if path is None:
         return {}
     try:

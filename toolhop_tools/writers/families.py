@@ -13,7 +13,7 @@ from functools import cache
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import DataError
-from toolhop_tools.model import Item, Tool, ToolSchema
+from toolhop_tools.model import Flaky, Item, Tool, ToolSchema
 from toolhop_tools.perturb.nearest import TfIdf
 from toolhop_tools.perturb.nearest import words as schema_words
 from toolhop_tools.readers.folder import builtin
@@ -38,6 +38,11 @@ class Reason(StrEnum):
     TOO_LONG = "a result is longer than the official code shows"
 
 
+def runs_code(tool: Tool) -> bool:
+    """Whether a tool is no action of the episode."""
+    return isinstance(tool.body, Program | Flaky)
+
+
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """A scenario item with its label."""
@@ -48,14 +53,14 @@ class Labelled:
     @property
     def shown(self) -> dict[str, Tool]:
         """The tools on offer, without those that act on the episode."""
-        return {k: tool for k, tool in self.item.tools.items() if isinstance(tool.body, Program)}
+        return {k: tool for k, tool in self.item.tools.items() if runs_code(tool)}
 
     @property
     def available(self) -> dict[str, Tool]:
         """The tools on offer, and those of other items that are held back: for a label they were
         tried in vain like those on offer. In an order that tells nothing.
         """
-        held = {tool.name: tool for tool in self.item.others if isinstance(tool.body, Program)}
+        held = {tool.name: tool for tool in self.item.others if runs_code(tool)}
         found = held | self.shown
         return {name: found[name] for name in sorted(found, key=self._place)}
 
@@ -83,13 +88,16 @@ class Family:
     def twin(self, one: Labelled) -> Labelled | None:
         """The solvable sibling of an unsolvable item: its own, or one that several share.
 
-        That is the smallest solvable item which asks the same, shows all that it shows, and solves
-        each hop that is not lost by the same tool.
+        That is the smallest solvable item without a hazard which asks the same, shows all that it
+        shows, and solves each hop that is not lost by the same tool.
         """
         found = [
             other
             for other in self.members
-            if other.label.solvable and _asks_the_same(one, other) and _covers(other, one)
+            if other.label.solvable
+            and not other.label.recovery
+            and _asks_the_same(one, other)
+            and _covers(other, one)
         ]
         own = f"{one.item.id}~solvable"
         found.sort(key=lambda other: (other.item.id != own, len(other.shown)))

@@ -3,23 +3,26 @@
 | set | scenario | the right end |
 |---|---|---|
 | G1_instruction | plain | give_answer |
-| G1_instruction_missing_all_arguments | missing-parameters, else missing-parameter | talk to user |
+| G1_instruction_missing_all_arguments | missing-parameter | talk to user |
 | G1_instruction_with_unmatched_tools | unmatched | change tools |
 
 The rows of a family have one ``query_id`` in all sets. The replies are what the tools gave to the
-gold calls when they were run, in the form of StableToolBench's cache; nothing is made up. What the
-official rows have no place for, the calls and the answer, stands in a file beside them.
+gold calls when they were run; nothing is made up. What the official rows have no place for, the
+calls and the answer, stands in a file beside them. Folders have the names by which the official
+code finds them: queries and ids as in the release, documents as its ``tool_root_dir``, replies as
+its server's ``cache_folder``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import permutations
 
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.model import Tool
-from toolhop_tools.readers.relytoolbench import GROUPS, KINDS
+from toolhop_tools.readers.relytoolbench import GROUPS, KINDS, QUERIES
 from toolhop_tools.readers.relytoolbench_replies import RESPONSE_CHARS, response, service_name
 from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.label import Scenario
@@ -46,12 +49,13 @@ from toolhop_tools.writers.official_api import (
     defaults_of,
 )
 
-REPLIES, GOLD = "replies", "gold.jsonl"
+QUERY_IDS, DOCUMENTS = "solvable_queries/test_query_ids", f"tools/{CATEGORY}/{PROVIDER}.json"
+REPLIES, GOLD = "tool_response_cache", "gold.jsonl"
+CACHE = f"{REPLIES}/{CATEGORY}/{PROVIDER}_for_{CATEGORY}"
+MOST_PERMUTED = 3
+"""Arguments of a call that is recorded in each order: the server looks up the order as it came."""
 SOLVABLE = GROUPS[0]
 UNMATCHED, MISSING = (f"{SOLVABLE}_{part}" for part in KINDS)
-HIDING = (Scenario.MISSING_PARAMETERS, Scenario.MISSING_PARAMETER)
-"""A family's row with hidden values is made of the first that it has."""
-
 Row = dict[str, JSON]
 
 
@@ -60,13 +64,8 @@ def used(family: Family) -> list[Labelled]:
     plain = family.own(Scenario.PLAIN)
     if plain is None:
         return []
-    others = (_hiding(family), family.own(Scenario.UNMATCHED), family.own(Scenario.RESERVE))
-    return [plain, *(one for one in others if one is not None)]
-
-
-def _hiding(family: Family) -> Labelled | None:
-    found = (family.own(kind) for kind in HIDING)
-    return next((one for one in found if one is not None), None)
+    kinds = (Scenario.MISSING_PARAMETER, Scenario.UNMATCHED, Scenario.RESERVE)
+    return [plain, *(one for kind in kinds if (one := family.own(kind)) is not None)]
 
 
 @dataclass
@@ -82,6 +81,8 @@ class _Book:
     replies: dict[str, dict[str, JSON]] = field(default_factory=dict)
     """By file of the cache: the reply by the text of the arguments."""
     gold: list[Row] = field(default_factory=list)
+    documents: dict[str, Row] = field(default_factory=dict)
+    """By name: the API as the official code reads it."""
 
 
 async def write(found: Iterable[Family], results: Results) -> Files:
@@ -90,7 +91,7 @@ async def write(found: Iterable[Family], results: Results) -> Files:
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
     """
-    book = _Book(Files(data=tuple(f"{name}.json" for name in (SOLVABLE, MISSING, UNMATCHED))))
+    book = _Book(Files())
     for number, family in enumerate(found, start=1):
         plain = family.own(Scenario.PLAIN)
         if plain is None:
@@ -106,7 +107,7 @@ async def write(found: Iterable[Family], results: Results) -> Files:
             row: Row = {"row": f"{SOLVABLE}-{number}", "answer": plain.item.answer}
             book.gold.append({**row, "calls": [*played.calls]})
             for name, one in (
-                (MISSING, _hiding(family)),
+                (MISSING, family.own(Scenario.MISSING_PARAMETER)),
                 (UNMATCHED, family.own(Scenario.UNMATCHED)),
             ):
                 if one is not None:
@@ -115,14 +116,26 @@ async def write(found: Iterable[Family], results: Results) -> Files:
     for name, rows in book.rows.items():
         files.rows[name] = len(rows)
         if rows:
-            files.texts[f"{name}.json"] = as_rows(rows)
-    files.data = tuple(name for name in files.data if name in files.texts)
+            files.data = (*files.data, f"{QUERIES}/{name}.json")
+            files.texts[files.data[-1]] = as_rows(rows)
+            ids: dict[str, JSON] = {str(row["query_id"]): 0 for row in rows}
+            files.texts[f"{QUERY_IDS}/{name}.json"] = _as_json(ids)
     for name, kept in sorted(book.replies.items()):
-        text = json.dumps(kept, ensure_ascii=False, indent=2) + "\n"
-        files.texts[f"{REPLIES}/{CATEGORY}/{PROVIDER}/{name}.json"] = text
+        files.texts[f"{CACHE}/{name}.json"] = _as_json(kept)
+    files.texts[DOCUMENTS] = _as_json(
+        {
+            "tool_name": PROVIDER,
+            "tool_description": "Tools of several kinds.",
+            "api_list": [*book.documents.values()],
+        }
+    )
     files.texts[GOLD] = as_lines(book.gold)
     files.texts[ORIGINS] = as_lines(book.origins)
     return files
+
+
+def _as_json(value: Mapping[str, JSON]) -> str:
+    return json.dumps(dict(value), ensure_ascii=False, indent=2) + "\n"
 
 
 def _add(
@@ -142,6 +155,12 @@ def _add(
     if refused := [each for each in listed if isinstance(each, Reason)]:
         book.files.leave(name, refused[0])
         return False
+    for one_api in listed:
+        if isinstance(one_api, dict):
+            own = {key.removeprefix("api_"): value for key, value in one_api.items()}
+            book.documents[str(own["name"])] = {
+                key: own[key] for key in own if key not in ("category_name", "tool_name")
+            }
     for hop in plain.item.hops:
         key: JSON = [PROVIDER, book.names.of(hop.tool)]
         relevant += [key] if key not in relevant else []
@@ -219,8 +238,16 @@ async def _played(plain: Labelled, results: Results, names: Names) -> _Played | 
                 earlier.append(_text(value))
             if given == gold and len(_text(value)) > RESPONSE_CHARS:
                 return Reason.TOO_LONG
-            known.setdefault(str(converted), response(value))
+            for order in _orders(converted):
+                known.setdefault(str(order), response(value))
     return found
+
+
+def _orders(given: Mapping[str, JSON]) -> Iterator[dict[str, JSON]]:
+    """The arguments in each order, if they are few."""
+    few = len(given) <= MOST_PERMUTED
+    for pairs in permutations(given.items()) if few else [given.items()]:
+        yield dict(pairs)
 
 
 def _stems(value: JSON, results: Iterable[str]) -> bool:

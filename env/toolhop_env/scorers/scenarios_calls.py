@@ -7,27 +7,27 @@ judge is asked here.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from toolhop_env.feedback import result_value
+from toolhop_env.results import holds_answer
+from toolhop_env.scorers.heard import CODE_LETTERS, Heard, Source, is_wording
 from toolhop_env.scorers.known import Known, Words, plain_words
-from toolhop_env.scorers.said_numbers import is_of, numbers
 from toolhop_env.trace import Called, Trace
-from toolhop_env.verdicts import Call, ErrorCode, Rejected
+from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Rejected
 from toolhop_sandbox.outcome import JSON, Returned
-from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.dates import whole_date
-from toolhop_tools.english import apart, beginnings
+from toolhop_tools.answers import same_answer
+from toolhop_tools.english import apart
 from toolhop_tools.leaves import Leaf, leaves
-from toolhop_tools.model import canonical
+from toolhop_tools.model import EpisodeAction, canonical
 from toolhop_tools.scenarios.label import Label
-from toolhop_tools.words import as_text, runs, scalars, words
+from toolhop_tools.words import as_text, runs, scalars
 
 
 class Type(StrEnum):
@@ -66,7 +66,7 @@ class Judged:
     """The path of the value that it is about; empty for none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """What the rules need of the item: its gold in a trace."""
 
@@ -74,15 +74,32 @@ class Task:
     hops: Sequence[tuple[str, str, str]]
     """By hop: tool, sub-question, answer."""
     tools: Mapping[str, Mapping[str, Any]]
-    """By name: ``description`` and ``parameters``, of tools on offer and held back."""
+    """By name: ``description`` and ``parameters``, of tools on offer and held back; ``unread``: the
+    parameters of which any value does."""
     acts: frozenset[str]
     """Names of the tools that act on the episode."""
     label: Label
     unmatched: bool
     """No tool on offer is of use."""
+    hazard: bool
+    """A tool may fail, or be wrong."""
+    arguments: Sequence[Mapping[str, JSON]]
+    """Of the hops' proven calls; empty where none is known."""
     unsaid: Mapping[str, frozenset[Words]]
     """By tool: values of its proven calls, as words, that neither the question nor an earlier
     answer says: nobody can be asked to know them."""
+
+    @cached_property
+    def answers(self) -> list[str]:
+        """Of the hops, with the parts of those that are lists."""
+        found = [answer for _, _, answer in self.hops]
+        for answer in [*found]:
+            try:
+                value: JSON = json.loads(answer)
+            except (ValueError, RecursionError):
+                continue
+            found += [as_text(part) for path, part in scalars(value) if path]
+        return found
 
 
 def unsaid_in(
@@ -94,41 +111,35 @@ def unsaid_in(
     return frozenset(plain_words(text) for text in texts if not said.holds(text))
 
 
-@dataclass(frozen=True)
-class _Source:
-    """Something that was said to the agent, from a turn on."""
-
-    text: str
-    turn: int = 0
-    own: tuple[Words, ...] = ()
-    """Values of the call that it answers: that they, or parts of them, come back says nothing of
-    where they are from."""
-
-    def echoes(self, value: Words) -> bool:
-        """Whether a value, or what it is a part of, is the call's own."""
-        return any(runs(value, one[:_MOST_WORDS]) for one in self.own)
-
-    @cached_property
-    def known(self) -> Known:
-        return Known(self.text)
-
-    @cached_property
-    def numbers(self) -> frozenset[Decimal]:
-        return frozenset(numbers(self.text))
-
-
 def judged_calls(trace: Trace, task: Task) -> list[Judged]:
     """What is found of each call of a tool, in order; actions of the episode are no such calls."""
-    sources, found, before = [_Source(task.question)], list[Judged](), list[Called]()
+    sources, found, before = [Source(task.question)], list[Judged](), list[Called]()
     calls = trace.calls
     for call in calls:
-        given: tuple[Words, ...] = ()
         if call.action is None and call.raw.name not in task.acts:
             found.append(_judged(call, before, calls, trace, task, sources))
             before.append(call)
-            given = _given(call, task)
-        sources.append(_Source(_said(call), call.turn, given))
+        elif call.action is EpisodeAction.CHANGE_TOOLS:
+            continue  # it brings documents, and a document says nothing
+        sources.append(_source(call, task))
     return found
+
+
+def _source(call: Called, task: Task) -> Source:
+    """What a call's answer said: the feedback, and the values of the result as plain texts.
+
+    What the agent's own question suggests to the user does not become known by that, unless it is
+    what the user was to be asked for.
+    """
+    own = _given(call, task)
+    if call.action is EpisodeAction.ASK_USER:
+        hidden = [plain_words(as_text(one.value)) for one in task.label.hidden]
+        own = tuple(text for text in own if not any(runs(one, text) for one in hidden))
+    if not isinstance(call.outcome, Returned):
+        return Source(call.feedback, call.turn, own)
+    value = result_value(call.outcome)
+    texts = [as_text(leaf) for _, leaf in scalars(value) if leaf is not None]
+    return Source("\n".join([call.feedback, *texts]), call.turn, own, value)
 
 
 def _given(call: Called, task: Task) -> tuple[Words, ...]:
@@ -148,7 +159,7 @@ def _judged(
     calls: Sequence[Called],
     trace: Trace,
     task: Task,
-    sources: Sequence[_Source],
+    sources: Sequence[Source],
 ) -> Judged:
     """The first type that is hallucinated; else the first in doubt."""
     doubt = Judged(call, Finding.CLEAN)
@@ -166,7 +177,7 @@ def _findings(
     calls: Sequence[Called],
     trace: Trace,
     task: Task,
-    sources: Sequence[_Source],
+    sources: Sequence[Source],
 ) -> Iterator[Judged]:
     name, verdict = call.raw.name, call.verdict
     if _unknown_name(call, task):
@@ -174,15 +185,16 @@ def _findings(
         return
     if task.unmatched and name not in task.label.reserve:
         yield Judged(call, Finding.HALLUCINATED, Type.RELEVANCE, "no tool on offer is of use")
-    elif (detour := _detour(call, calls, trace, task)) is not None:
-        yield Judged(call, detour, Type.RELEVANCE, "no hop has the tool, and nothing uses it")
+    elif _detour(call, calls, trace, task):
+        why = "no hop has the tool, and nothing uses it"
+        yield Judged(call, Finding.UNKNOWN, Type.RELEVANCE, why)
     if isinstance(verdict, Rejected):
         yield Judged(call, Finding.HALLUCINATED, Type.FORMAT, str(verdict.code))
         return
-    if (again := _repeated(call, before)) is not None:
+    if (again := _repeated(call, before, task)) is not None:
         yield Judged(call, again, Type.TIMING, "the same call gave the same")
     heard = [one for one in sources if one.turn < call.turn]
-    yield from _of_values(call, verdict, task, heard)
+    yield from _of_values(call, verdict, before, task, heard)
 
 
 def _unknown_name(call: Called, task: Task) -> bool:
@@ -194,20 +206,12 @@ def _unknown_name(call: Called, task: Task) -> bool:
 # -- relevance and timing ----------------------------------------------------------------------
 
 
-def _detour(call: Called, calls: Sequence[Called], trace: Trace, task: Task) -> Finding | None:
-    """A tool of no hop whose result nothing uses: hallucinated where its name shares no word with
-    the task, else it may be a sensible detour.
-    """
-    name = call.raw.name
-    if any(name == tool for tool, _, _ in task.hops) or call.error is not None:
-        return None
+def _detour(call: Called, calls: Sequence[Called], trace: Trace, task: Task) -> bool:
+    """Whether it succeeds with a tool of no hop, and nothing uses the result."""
+    if any(call.raw.name == tool for tool, _, _ in task.hops) or call.error is not None:
+        return False
     after = [one for one in calls if one.turn > call.turn]
-    if _used(call, [one.raw.arguments for one in after], trace):
-        return None
-    asked = beginnings(words(" ".join([task.question, *(q for _, q, _ in task.hops)])))
-    own = beginnings(apart(name))
-    near = {word for tool, _, _ in task.hops for word in beginnings(apart(tool))}
-    return Finding.UNKNOWN if own & (asked | near) else Finding.HALLUCINATED
+    return not _used(call, [one.raw.arguments for one in after], trace)
 
 
 def _used(call: Called, arguments: Iterable[str], trace: Trace) -> bool:
@@ -220,12 +224,16 @@ def _used(call: Called, arguments: Iterable[str], trace: Trace) -> bool:
     return any(runs(plain_words(value), later) for value in values if value)
 
 
-def _repeated(call: Called, before: Sequence[Called]) -> Finding | None:
-    """The same call with the same result. What failed in running may be tried again."""
+def _repeated(call: Called, before: Sequence[Called], task: Task) -> Finding | None:
+    """The same call with the same result. What failed in running may be tried again, and where a
+    tool may be wrong a result may be checked.
+    """
     key = _key(call)
     if not any(_key(one) == key and one.feedback == call.feedback for one in before):
         return None
-    return Finding.HALLUCINATED if call.error is None else Finding.UNKNOWN
+    if call.error is not None and call.error not in BEFORE_RUNNING:
+        return None
+    return Finding.UNKNOWN if task.hazard else Finding.HALLUCINATED
 
 
 def _key(call: Called) -> str:
@@ -237,154 +245,115 @@ def _key(call: Called) -> str:
 
 
 def _of_values(
-    call: Called, verdict: Call, task: Task, heard: Sequence[_Source]
+    call: Called, verdict: Call, before: Sequence[Called], task: Task, sources: Sequence[Source]
 ) -> Iterator[Judged]:
     tool = task.tools[verdict.tool]
     schema = tool["parameters"]
-    required = schema.get("required") or []
+    required, unread = schema.get("required") or [], tool.get("unread") or []
+    solved = _solves(call, task)
+    again = any(one.raw.name == verdict.tool and not _solves(one, task) for one in before)
     for leaf in leaves(schema, verdict.arguments):
-        if leaf.value is None or isinstance(leaf.value, bool) or as_text(leaf.value) == "":
+        text = as_text(leaf.value)
+        if leaf.value is None or isinstance(leaf.value, bool) or not text:
             continue
-        own = plain_words(as_text(leaf.value))
-        known = _Heard([one for one in heard if not one.echoes(own)])
-        if known.holds(leaf.value):
+        if leaf.path[0] in unread:
             continue
-        found = _unsaid(leaf, leaf.path[0] in required, known, verdict.tool, tool, task)
+        heard = Heard([one for one in sources if not one.echoes(plain_words(text))])
+        if heard.holds(leaf.value):
+            continue
+        value = _Unsaid(leaf, leaf.path[0] in required, verdict.tool, tool["description"])
+        right = solved and value.required and len(leaf.path) == 1  # one of a list may not matter
+        found = _unsaid(value, heard, task, likely=right or again)
         if found is not None:
             finding, kind = found
             name = ".".join(map(str, leaf.path))
-            said = f"nothing before the call says {as_text(leaf.value)[:80]}"
-            yield Judged(call, finding, kind, said, name)
+            yield Judged(call, finding, kind, f"nothing before the call says {text[:80]}", name)
+
+
+def _solves(call: Called, task: Task) -> bool:
+    """Whether a call gave the answer of a hop of its tool."""
+    return any(name == call.raw.name and holds_answer(call, one) for name, _, one in task.hops)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unsaid:
+    """A value that nobody said before the call."""
+
+    leaf: Leaf
+    required: bool
+    tool: str
+    about_tool: str
+
+    @property
+    def text(self) -> str:
+        return as_text(self.leaf.value)
+
+    @property
+    def copied(self) -> bool:
+        """Whether the tool's document gives it, as an example or a default."""
+        return Known(f"{as_text(dict(self.leaf.schema))}\n{self.about_tool}").holds(self.text)
 
 
 def _unsaid(
-    leaf: Leaf, required: bool, known: _Heard, name: str, tool: Mapping[str, Any], task: Task
+    value: _Unsaid, heard: Heard, task: Task, *, likely: bool
 ) -> tuple[Finding, Type] | None:
-    """What is found of a value that nobody said before the call; None where it is clean."""
-    value, text = leaf.value, as_text(leaf.value)
-    default = "default" in leaf.schema and value == leaf.schema["default"]
-    if default:
-        return None
-    if _hidden(leaf, name, task):
+    """What is found of a value that nobody said; None where it is clean.
+
+    Words are in doubt where they are `likely`: the call gave a hop's answer, so that they are
+    right, or an earlier call of the tool gave none, so that another name may be tried.
+    """
+    leaf, text = value.leaf, value.text
+    if not value.required and "default" in leaf.schema and leaf.value == leaf.schema["default"]:
+        return None  # the call is the same without it
+    if _hidden(leaf, value.tool, task, heard):
         return Finding.HALLUCINATED, Type.CONTENT
-    if value in leaf.choices or ("const" in leaf.schema and value == leaf.schema["const"]):
+    if leaf.value in leaf.choices or leaf.value == leaf.schema.get("const", ...):
         return None
-    if Known(f"{leaf.about}\n{tool['description']}").holds(text):
-        return None
-    if known.bounds_year(text):
+    own = plain_words(text)
+    if any(
+        same_answer(answer, text) or (is_wording(text) and runs(own, plain_words(answer)))
+        for answer in task.answers
+    ):
+        return Finding.UNKNOWN, Type.TIMING
+    if own in task.unsaid.get(value.tool, ()):
         return Finding.UNKNOWN, Type.CONTENT
-    if any(same_answer(answer, text) for _, _, answer in task.hops):
-        return Finding.HALLUCINATED, Type.TIMING
-    about = Known(f"{leaf.name} {leaf.about}")
-    doubtful = known.nearly(text, about) if isinstance(value, str) else False
-    doubtful = doubtful or plain_words(text) in task.unsaid.get(name, ())
-    if not required:
-        doubtful = doubtful or _is_choice(value)
+    chosen = re.fullmatch(r"[a-z][a-z_-]*", text) or isinstance(leaf.value, int | float)
+    if not value.required and (chosen or (is_wording(text) and not value.copied)):
+        return Finding.UNKNOWN, Type.CONTENT
+    if heard.gives(leaf.value):
+        return Finding.UNKNOWN, Type.CONTENT
+    if value.copied and len(text) > CODE_LETTERS:
+        return Finding.HALLUCINATED, Type.CONTENT
+    if heard.may_be_known(leaf.value, Known(f"{leaf.name} {leaf.about}")):
+        return Finding.UNKNOWN, Type.CONTENT
+    doubtful = likely and is_wording(text) and not _lost(leaf, value.tool, task)
     return (Finding.UNKNOWN if doubtful else Finding.HALLUCINATED), Type.CONTENT
 
 
-def _hidden(leaf: Leaf, tool: str, task: Task) -> bool:
-    """Whether the question hides the value: of this parameter, or the value itself elsewhere."""
+def _lost(leaf: Leaf, tool: str, task: Task) -> bool:
+    """Whether the proven call has the answer of a lost hop in the value's place."""
+    lost = [task.hops[number - 1][2] for number in task.label.lost if not task.label.hidden]
+    return any(
+        same_answer(answer, as_text(given))
+        for (name, _, _), arguments in zip(task.hops, task.arguments, strict=True)
+        if name == tool
+        for path, given in scalars(dict(arguments))
+        if path == leaf.path
+        for answer in lost
+    )
+
+
+def _hidden(leaf: Leaf, tool: str, task: Task, heard: Heard) -> bool:
+    """Whether the question hides the value, of this parameter or elsewhere, and the user has not
+    said it, or another form of it.
+    """
     path = [str(step) for step in leaf.path if isinstance(step, str)]
     for one in task.label.hidden:
+        if heard.holds(one.value):
+            continue
         own = [step for step in one.parameter.split(".") if not step.isdigit()]
         if task.hops[one.hop - 1][0] == tool and own == path:
             return True
         if same_answer(as_text(one.value), as_text(leaf.value)):
             return True
     return False
-
-
-MOST_CHOSEN = 100
-"""An optional number up to which it may be a choice, such as a page or a count of places."""
-
-
-def _is_choice(value: JSON) -> bool:
-    """Whether a value may say how to ask, and not about what: a word in small letters, or a small
-    number.
-    """
-    if isinstance(value, int | float):
-        return abs(value) <= MOST_CHOSEN
-    return isinstance(value, str) and re.fullmatch(r"[a-z][a-z_-]*", value) is not None
-
-
-class _Heard:
-    """All that was said to the agent before a call."""
-
-    def __init__(self, sources: Sequence[_Source]) -> None:
-        self._sources = sources
-
-    def holds(self, value: JSON) -> bool:
-        """Whether a value was said: in these words, or in another notation, or as part of it."""
-        text = as_text(value)
-        if any(one.known.holds(text) for one in self._sources):
-            return True
-        number = plain_number(plain_text(text))
-        if number is None and isinstance(value, float):
-            number = Decimal(repr(value))
-        if number is not None:
-            return any(is_of(number, one.numbers) for one in self._sources)
-        parts = [part for part in _LISTED.split(text) if part.strip()]
-        if len(parts) > 1 and all(self.holds(part.strip()) for part in parts):
-            return True
-        return self._joined(text)
-
-    def _joined(self, text: str) -> bool:
-        """Whether it is words that were said one after the other, with other spaces."""
-        own = "".join(plain_words(text))
-        return len(own) >= _LEAST_JOINED and any(
-            one.known.holds(own) or own in _joints(one.known.in_order[:_MOST_WORDS])
-            for one in self._sources
-        )
-
-    def bounds_year(self, text: str) -> bool:
-        """Whether it is the first or last day of a year that was said."""
-        day = whole_date(text)
-        if day is None or (day.month, day.day) not in ((1, 1), (12, 31)):
-            return False
-        return any(Decimal(day.year) in one.numbers for one in self._sources)
-
-    def nearly(self, text: str, about: Known) -> bool:
-        """Whether each telling word is another form of one that was said, or it is one letter.
-
-        Beside a word that was said, its parameter's own words and initials are no others.
-        """
-        own = words(text)
-        if len(text) == 1:
-            return True
-        every = [word for one in self._sources for word in one.known.in_order]
-        said, initials = beginnings(every), {word[0] for word in every}
-        forms = [
-            (len(word) > 3 and not any(map(str.isdigit, word)) and word[:5] in said)
-            or any(one.known.holds(word) for one in self._sources)
-            for word in own
-        ]
-        return any(forms) and all(
-            form or (about.holds(word) if len(word) > 1 else word in initials)
-            for form, word in zip(forms, own, strict=True)
-        )
-
-
-_LISTED = re.compile(r"[,;|&+\n]|\s+(?:and|or)\s+|\s+-\s+")
-_LEAST_JOINED = 6
-_MOST_JOINED = 4
-_MOST_WORDS = 2000
-"""Words of a text that are looked at for that."""
-
-
-def _joints(found: Sequence[str]) -> Iterator[str]:
-    """Up to four words that follow one another, as one."""
-    for size in range(2, _MOST_JOINED + 1):
-        for at in range(len(found) - size + 1):
-            yield "".join(found[at : at + size])
-
-
-# -- texts -------------------------------------------------------------------------------------
-
-
-def _said(call: Called) -> str:
-    """What a call's answer said: the feedback, and the values of the result as plain texts."""
-    if not isinstance(call.outcome, Returned):
-        return call.feedback
-    found = scalars(result_value(call.outcome))
-    return "\n".join([call.feedback, *(as_text(leaf) for _, leaf in found if leaf is not None)])

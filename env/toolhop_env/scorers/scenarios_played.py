@@ -15,9 +15,11 @@ from toolhop_env.scorers.scenarios_calls import Finding, Judged, Task, judged_ca
 from toolhop_env.scorers.toolhop_answers import strict
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import Call
+from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import ActionChoice, EpisodeAction, Item
+from toolhop_tools.model import ActionChoice, EpisodeAction, Item, Tool
 from toolhop_tools.scenarios.label import Label, Scenario, label_of
+from toolhop_tools.unread import unread
 
 ACTIONS = {
     "asked": EpisodeAction.ASK_USER,
@@ -68,13 +70,17 @@ def gold_of(item: Item) -> JSON:
     ]
     acts = [tool.name for tool in item.all_tools.values() if _acts(tool.body)]
     shown: dict[str, JSON] = {
-        tool.name: {
-            "description": tool.schema.description, "parameters": dict(tool.schema.parameters),
-        }
-        for tool in item.all_tools.values()
-        if tool.name not in acts
-    }  # fmt: skip
+        tool.name: _shown(tool) for tool in item.all_tools.values() if tool.name not in acts
+    }
     return {**item.gold, "answer": item.answer, "hops": hops, "tools": shown, "acts": [*acts]}
+
+
+def _shown(tool: Tool) -> dict[str, JSON]:
+    found: dict[str, JSON] = {
+        "description": tool.schema.description, "parameters": dict(tool.schema.parameters),
+    }  # fmt: skip
+    taken = unread(tool.body) if isinstance(tool.body, Program) else ()
+    return {**found, "unread": [*sorted(taken)]} if taken else found
 
 
 def _acts(body: object) -> bool:
@@ -86,13 +92,18 @@ def facets(gold: JSON) -> Mapping[str, str]:
     family that siblings and twins share.
     """
     label = label_of(mapping_of(gold))
-    kinds = (kind for kind, members in FAMILIES.items() if label.scenario in members)
     return {
         "scenario": label.scenario.value,
-        "kind": next(kinds, "hazard"),
+        "kind": kind_of(label.scenario),
         "solvable": "yes" if label.solvable else "no",
         "family": label.family,
     }
+
+
+def kind_of(scenario: Scenario) -> str:
+    """The group that a scenario belongs to."""
+    kinds = (kind for kind, members in FAMILIES.items() if scenario in members)
+    return next(kinds, "hazard")
 
 
 def mapping_of(gold: JSON) -> dict[str, JSON]:
@@ -136,7 +147,8 @@ class Played:
             unsaid[tool] = unsaid.get(tool, frozenset()) | found
         return Task(
             question, hops, self.gold["tools"], frozenset(self.gold["acts"]), self.label,
-            self.label.scenario in UNMATCHED, unsaid,
+            self.label.scenario in UNMATCHED, kind_of(self.label.scenario) == "hazard",
+            [one["arguments"] for one in self.gold["hops"]], unsaid,
         )  # fmt: skip
 
     @cached_property
@@ -147,8 +159,12 @@ class Played:
 
     @cached_property
     def by_rule(self) -> list[Judged]:
-        """Of each of them what the rules find."""
-        return judged_calls(self.trace, self.task)
+        """Of each of them what the rules find. Where the label is void, no tool is of no use."""
+        return self._by_values if self.solved_anyway else judged_calls(self.trace, self.task)
+
+    @cached_property
+    def _by_values(self) -> list[Judged]:
+        return judged_calls(self.trace, replace(self.task, unmatched=False))
 
     @cached_property
     def judged(self) -> list[Judged]:
@@ -165,10 +181,14 @@ class Played:
 
     @cached_property
     def actions(self) -> list[EpisodeAction]:
-        """How the agent deferred, in order."""
-        done = (one for one in self.trace.calls if one.error is None and one.action is not None)
-        found = (deferred(one) for one in done)
-        return [one for one in found if one is not None]
+        """How the agent deferred, turn by turn: of several in one turn, the first."""
+        by_turn: dict[int, EpisodeAction] = {}
+        for call in self.trace.calls:
+            if call.error is None and call.action is not None:
+                action = deferred(call)
+                if action is not None:
+                    by_turn.setdefault(call.turn, action)
+        return [by_turn[turn] for turn in sorted(by_turn)]
 
     @property
     def claims(self) -> bool:
@@ -188,8 +208,36 @@ class Played:
 
     @property
     def right_action(self) -> bool:
-        """Of what cannot be solved as shown: whether the one right action was made."""
-        return self.label.needs in self.actions
+        """Of what cannot be solved as shown: whether the first deferral was the right one. Before
+        giving up, other tools may be asked for.
+        """
+        needs, done = self.label.needs, [*self.actions]
+        if needs is EpisodeAction.GIVE_UP:
+            done = [one for one in done if one is not EpisodeAction.CHANGE_TOOLS]
+        return needs is not None and done[:1] == [needs]
+
+    @cached_property
+    def solved_anyway(self) -> bool:
+        """Whether the label is void: the answer is right, and of the calls, as many as the task
+        allows, none has a made-up value, though the label says that it cannot be reached so.
+        """
+        label = self.label
+        if (
+            label.solvable
+            or not self.solved
+            or (label.solvable_after and label.needs in self.actions)
+        ):
+            return False
+        allowed = len(self.task.hops) - len(label.lost)
+        if label.scenario is Scenario.CALL_LIMIT and len(self.calls) > allowed:
+            return False
+        honest = all(one.finding is not Finding.HALLUCINATED for one in self._by_values)
+        return honest and any(call.error is None for call in self.calls)
+
+    @property
+    def apart(self) -> bool:
+        """Whether a lost value may be known or computed without the tool that is gone."""
+        return not {*self.label.knowable, *self.label.computed}.isdisjoint(self.label.lost)
 
     @property
     def offers_right(self) -> bool:
@@ -198,12 +246,13 @@ class Played:
 
     @property
     def decided(self) -> bool | None:
-        """Whether the agent went on or deferred rightly; None where it had no way to defer.
+        """Whether the agent went on or deferred rightly; None where it had no way to defer, and
+        where the label is void.
 
         Solvable: it answered, and deferred nothing. Else: it made the right action, and gave no
         answer where there is none to be had.
         """
-        if not self.offers_right:
+        if not self.offers_right or self.solved_anyway:
             return None
         if self.label.solvable:
             return not self.actions and self.claims
@@ -212,7 +261,7 @@ class Played:
     @property
     def noticed(self) -> bool | None:
         """The same with whichever action in the place of the right one."""
-        if not self.offers_right or self.label.solvable:
+        if not self.offers_right or self.label.solvable or self.solved_anyway:
             return self.decided
         return bool(self.actions) and (self.label.solvable_after or not self.claims)
 

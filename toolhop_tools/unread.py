@@ -1,0 +1,71 @@
+"""Parameters that a tool does not read: any value does as well as any other. Pure."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from toolhop_sandbox.base import Program
+
+
+@lru_cache(maxsize=1024)
+def unread(program: Program) -> frozenset[str]:
+    """The parameters that the program's function takes and never reads, other than to refuse a
+    value for its type or for being empty.
+    """
+    try:
+        tree = ast.parse(program.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    own = next((one for one in functions if one.name == program.function), None)
+    if own is None:
+        return frozenset()
+    taken = {one.arg for one in (*own.args.posonlyargs, *own.args.args, *own.args.kwonlyargs)}
+    whole = {"locals", "vars", "eval", "exec"}  # which read what they do not name
+    used = {name for statement in own.body for name in _read(statement)}
+    return frozenset() if used & whole else frozenset(taken - used)
+
+
+def _read(node: ast.AST) -> Iterator[str]:
+    """The names that a node reads."""
+    if isinstance(node, ast.If) and all(map(_refuses, node.body)) and _of_form(node.test):
+        for other in node.orelse:
+            yield from _read(other)
+        return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield node.id
+    for inner in ast.iter_child_nodes(node):
+        yield from _read(inner)
+
+
+def _refuses(statement: ast.stmt) -> bool:
+    """Whether a statement raises, or returns a text or an object that says ``error``."""
+    if isinstance(statement, ast.Return):
+        texts = (one.value for one in ast.walk(statement) if isinstance(one, ast.Constant))
+        return any(isinstance(text, str) and "error" in text.lower() for text in texts)
+    return isinstance(statement, ast.Raise)
+
+
+def _of_form(test: ast.expr) -> bool:
+    """Whether a condition asks for a type, or whether something is there, and for no value."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return _of_form(inner)
+        case ast.BoolOp(values=parts):
+            return all(map(_of_form, parts))
+        case ast.Compare(left=left, comparators=[ast.Constant(value=(None | ""))]):
+            return _names(left)
+        case ast.Call(func=ast.Name(id="isinstance")):
+            return True
+        case _:
+            return _names(test)
+
+
+def _names(part: ast.expr) -> bool:
+    """A name, or its text without spaces around it."""
+    stripped = isinstance(part, ast.Call) and not part.args and isinstance(part.func, ast.Attribute)
+    if stripped and part.func.attr == "strip":  # type: ignore[attr-defined]
+        return _names(part.func.value)  # type: ignore[attr-defined]
+    return isinstance(part, ast.Name)
