@@ -230,3 +230,10 @@ def test_an_items_own_distractors_stay_on_offer_and_one_that_does_the_lost_job_d
         assert ("waters" in made.tools) is ("waters" in sibling.tools) is (label.lost == (2,))
         assert len(made.order) == len(sibling.order)
         assert (label.checks.depth, label.checks.calls > 0) == (3, True)
+
+
+def test_numbers_that_nobody_gave_make_no_way_of_a_sum() -> None:
+    adds = tool("sum_of", "return first + second", first=WHOLE, second=WHOLE)
+    few = Vain("How many bridges cross the river that flows through Borough?", ("Wend",), ("13",))
+    assert not search(few, adds, stays=("sum_of",)).fault
+    assert search(replace(few, known=("6", "7")), adds, stays=("sum_of",)).fault == "sum_of"

@@ -282,8 +282,8 @@ class _Look:
     async def _computes(self, at: _Tool, call: _Call) -> bool:
         """Whether a tool answers whatever it is given."""
         others = await self.ways.siblings(at.task, call.arguments)
-        answered = {repr(one.value) for one in others if one.text and not _is_empty(one.value)}
-        return len(answered) >= COMPUTES * len(others) > 0
+        answered = [one.text for one in others if one.text and not _is_empty(one.value)]
+        return len({*answered}) > 1 and len(answered) >= COMPUTES * len(others)
 
     async def _is_way(self, at: _Tool, call: _Call, value: JSON) -> bool:
         """Whether the answer hangs on the call's values, or stands beside what is known."""
