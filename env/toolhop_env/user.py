@@ -23,6 +23,7 @@ from toolhop_tools.words import as_text, runs, words
 
 ASK_BACK = "What do you want to know? Please name the parameter that you need it for."
 UNKNOWN = "I do not know."
+QUESTION_WORDS = ("who", "where", "when", "how", "which")
 LEAST_SHARED = 3
 """Runs of letters that words which are spelled alike share."""
 
@@ -73,7 +74,10 @@ def user_reply(
     asked, about = _question(arguments), _about(arguments)
     known = secrets(item)
     for text in (about, asked):
-        places = {n: _place(text, _names(item, one)) for n, one in enumerate(known)}
+        places = {
+            n: _place(text, _names(item, one)) if _may_ask_for(text, item, one) else None
+            for n, one in enumerate(known)
+        }
         first = min((at for at in places.values() if at is not None), default=None)
         other = _place(text, _others(item, known))
         if first is not None and (other is None or first <= other):
@@ -133,6 +137,25 @@ def _place(text: str, names: Iterable[Sequence[str]]) -> int | None:
         if name and all(map(_alike, said[at:], name))
     ]
     return min(places, default=None)
+
+
+def _may_ask_for(text: str, item: Item, one: Hidden) -> bool:
+    """Whether a question's first question word goes with a value: *when* with a date, *how* with a
+    number, *which* with one of its names behind it, *who* and *where* with none.
+    """
+    said = apart(text)
+    at = next((n for n, word in enumerate(said) if word in QUESTION_WORDS), None)
+    if at is None:
+        return True
+    match said[at]:
+        case "when":
+            return whole_date(as_text(one.value)) is not None
+        case "how":
+            return isinstance(one.value, int | float)
+        case "which":
+            return _place(" ".join(said[at + 1 :]), _names(item, one)) == 0
+        case _:
+            return False
 
 
 def _alike(one: str, other: str) -> bool:

@@ -171,7 +171,7 @@ def test_a_killed_run_resumes_to_the_same_episodes(data: str, tmp_path: Path) ->
 
 def test_a_model_words_the_user_and_is_not_asked_on_replay(data: str, tmp_path: Path) -> None:
     def worded(request: Request) -> Reply:
-        assert "country: Norway" in request.messages[-1].content
+        assert "The country is Norway." in request.messages[-1].content
         return Reply("Oh, Norway of course.\n")
 
     with LoopbackServer(worded) as user:

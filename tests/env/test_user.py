@@ -128,15 +128,15 @@ UNRELATED = """
 architecture-1 Who is the architect? | In which year was the prize given? | What is the answer?
 astronomy-1 Which planet does it circle? | How many years does it take? | Is it large?
 chemistry-1 What is the formula? | In which year was it discovered? | May I use the web?
-computing-1 Who designed it? | Which letters come out? | What is the port?
+computing-1 Who designed the programming language? | Which letters come out? | What is the port?
 film-1 Who directed it? | On which day was it held? | How old was he?
-food-2 For how many days does it keep? | On which date was it opened? | Do you like it?
-geography-1 Which country is it in? | What is the calling code? | How long is it?
+food-2 On which day was the food opened? | On which date was it opened? | Do you like it?
+geography-1 How long is the river? | What is the calling code? | How long is it?
 literature-3 Who is the author? | When was the treaty signed? | Are you sure?
 mathematics-1 How many faces are there? | What is n? | Should I round?
 medicine-1 How tall is the patient? | Which drug is it? | How large is the vial?
 medicine-2 How many hours lie between doses? | On which day does it begin? | Who is the doctor?
-music-1 Who is the composer? | In which opera is it sung? | What time is it?
+music-1 In which opera is the aria sung? | Who is the composer? | What time is it?
 sport-1 Which country lost? | What is the year? | How long is a marathon?
 zoology-1 Which animal is it? | How many chromosomes does it have? | Is the result final?
 """
@@ -147,9 +147,10 @@ def hidden_of(name: str) -> Item:
     """A built-in item without a value; what it is called does not matter."""
     (item,) = (one for one in load("builtin").items if one.id == name)
     parameter, hop, kind = NOUNS[name]
+    value = 7141 if name == "medicine-1" else "Qorvel"
     label = Label(
         Scenario.MISSING_PARAMETER, name, False, EpisodeAction.ASK_USER, True, (hop,),
-        (Hidden(hop, parameter, "Qorvel", f"the {kind}", (parameter,)),),
+        (Hidden(hop, parameter, value, f"the {kind}", (parameter,)),),
     )  # fmt: skip
     return labelled(item, label, f"{name}~missing-parameter")
 
@@ -160,7 +161,8 @@ def given(table: str) -> tuple[list[str], list[str]]:
     for line in table.strip().splitlines():
         name, _, questions = line.partition(" ")
         for question in questions.split(" | "):
-            told = "Qorvel" in said(hidden_of(name), question)
+            reply = said(hidden_of(name), question)
+            told = "Qorvel" in reply or "7141" in reply
             found[not told].append(f"{name} {question}")
     return found
 
