@@ -8,7 +8,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: setup run test test-pure test-install test-install-lines test-adapters check bench attacks docs clean
+.PHONY: setup run test test-pure test-install test-install-lines test-adapters test-python \
+	check bench attacks docs clean
 
 # Everything for work on the project; `make run` needs less.
 setup: $(BIN)/.installed-dev
@@ -50,6 +51,11 @@ test-install-lines:
 # minutes and the network; ADAPTERS="openenv" tries that one.
 test-adapters:
 	$(PYTHON) -m tests.adapters $(ADAPTERS)
+
+# On other versions of Python, each in an environment of its own (.pythons/). Takes minutes and the
+# network; PYTHONS="/usr/bin/python3.13" tries that one.
+test-python:
+	$(PYTHON) -m tests.pythons $(PYTHONS)
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -157,7 +157,7 @@ def test_a_way_round_is_found(way: str) -> None:
     assert not search(vain, *(one for one in tools if one.name not in found.out)).out
 
 
-@pytest.mark.parametrize("way", set(ROUND) - {"keyed by what nobody says"})
+@pytest.mark.parametrize("way", [way for way in ROUND if way != "keyed by what nobody says"])
 def test_a_way_by_tools_that_stay_defeats_the_label(way: str) -> None:
     vain, tools = ROUND[way]
     stays = tuple(one.name for one in tools)
