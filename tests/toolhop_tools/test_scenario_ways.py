@@ -205,7 +205,8 @@ def test_what_the_budget_leaves_is_counted() -> None:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_what_is_lost_may_be_known_unless_the_data_declares_a_closed_world(closed: bool) -> None:
-    item = replace(two_hops("rivers", RIVER_OF, LENGTH_OF), extra={"closed_world": closed})
+    item = two_hops("rivers", RIVER_OF, LENGTH_OF)
+    item = replace(item, extra={**item.extra, "closed_world": closed})
     kinds = (Scenario.MISSING_TOOL, Scenario.MISSING_PARAMETER)
     family = families([item, OTHER], Recipe(kinds), chosen=[item])["rivers"]
     assert family is not None
