@@ -79,11 +79,6 @@ def stems(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(map(singular, found))
 
 
-def beginnings(found: Iterable[str]) -> frozenset[str]:
-    """The first five letters of words that say something: alike for most forms of a word."""
-    return frozenset(word[:5] for word in found if len(word) > 3)
-
-
 # -- numbers and marks -------------------------------------------------------------------------
 
 _CARDINALS = words(

@@ -73,7 +73,7 @@ def asks_when_missing(item: Item, seed: int, messages: Sequence[Message], tools:
     if not tools or _calls_allowed(item.question) < len(item.hops):
         return _act(item, EpisodeAction.GIVE_UP, reason="It cannot be done with so few calls.")
     if len(done) == len(item.hops):
-        return Reply(f"<answer>{_answer(item, texts)}</answer>")
+        return Reply(f"<answer>{final_answer(item, (texts.text,))}</answer>")
     hop = item.hops[len(done)]
     since = made[texts.place :]
     if hop.gold is None or not _usable(item, hop):
@@ -203,19 +203,6 @@ _MOST_CALLS = re.compile(r"\b(\d+) (?:times?|calls?) at most|at most (\d+) (?:ti
 def _calls_allowed(question: str) -> float:
     found = _MOST_CALLS.search(question)
     return float("inf") if found is None else int(found[1] or found[2])
-
-
-_SCALES = {"thousands": 1_000, "millions": 1_000_000}
-
-
-def _answer(item: Item, last: _Last) -> str:
-    """The answer in the last result; a number in thousands is read as the number that it is."""
-    value = json.loads(last.text)
-    if isinstance(value, dict) and (scale := _SCALES.get(str(value.get("unit")))):
-        number = value.get("number")
-        if isinstance(number, int | float):
-            return f"{number * scale:.15g}"
-    return final_answer(item, (last.text,))
 
 
 # -- what they do -------------------------------------------------------------------------------
