@@ -48,7 +48,9 @@ BLOCK = 20
 """Items that share a world."""
 DRAWS = 200
 """Expressions drawn for a place of a block before it is given up."""
-WORLDS = 6
+PATIENCE = 400
+"""Expressions drawn of a world for each item that it gives, and one more: others give more."""
+WORLDS = 12
 """Worlds in which a block is sought."""
 RIVALS = 10
 """Other answers at least that as many calls give and that could have been asked for as well."""
@@ -186,9 +188,13 @@ class Making:
 
     def kept(self) -> Iterator[tuple[Expression, Item]]:
         """What is kept of what is drawn, with its meaning."""
+        tries, patience = 0, PATIENCE
         for place in range(2 * BLOCK):
             drawn = random.Random(f"{self.seed}/{place}")
             for _ in range(DRAWS):
+                tries += 1
+                if tries > patience:
+                    return
                 try:
                     asked = draw(self.world, self.knobs, drawn)
                 except Stuck:
@@ -196,6 +202,7 @@ class Making:
                     break
                 item = self._item(asked, drawn)
                 if isinstance(item, Item):
+                    patience += PATIENCE
                     yield asked, item
                     break
                 self.refused[item] += 1
