@@ -16,7 +16,7 @@ FIRST = (
     "d6ddf7f485437abd07e835d061ff896a2de7068e457cd964fec9e959d53581b8",
     "0bbbb10d25013ab1662ca2bebd00ccea2ca9265c37e5459e678f0c279bdcfa29",
     "b59f4181bab012a996a7c2b862b0ed8978cfda94a5a6a15f978ee5e3655fb294",
-    "1ee617371c88f36dc33ee65ba7568cc921c67753db5fa221c1e2da3a590b95e0",
+    "c45151ac4c15106aa8ccb8ea77f94a028ba02260d5304eac169a4db2cbf7bf66",
     "f5b146021d383cdc2b90c0aab12e7b29e4428560baa81495aed28e2047813e5e",
 )
 """Digests of the first item of each tier, before it gets its id."""

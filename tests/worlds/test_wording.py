@@ -80,14 +80,14 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
         ),
         (
             Read("ship", "launched", LONGEST),
-            ("Take the longest ship registered at the harbour where {0} is registered. When was "
-             "that ship launched? Answer as YYYY-MM-DD.",
-             "Find the longest ship registered at the harbour where {0} is registered. When was "
-             "that ship launched? Answer as YYYY-MM-DD.",
-             "Consider the longest of the ships registered at the home harbour of {0}. When was "
-             "that ship launched? Answer as YYYY-MM-DD.",
-             "Take the longest ship registered at the harbour where {0} is registered. When was "
-             "that ship launched? Answer as YYYY-MM-DD."),
+            ("Take the longest ship registered at the harbour where {0} is registered (ship A). "
+             "When was ship A launched? Answer as YYYY-MM-DD.",
+             "Find the longest ship registered at the harbour where {0} is registered (ship A). "
+             "When was ship A launched? Answer as YYYY-MM-DD.",
+             "Consider the longest of the ships registered at the home harbour of {0} (ship A). "
+             "When was ship A launched? Answer as YYYY-MM-DD.",
+             "Take the longest ship registered at the harbour where {0} is registered (ship A). "
+             "When was ship A launched? Answer as YYYY-MM-DD."),
         ),
         (
             Gap("ship", "power", SHIP, OTHER),
@@ -153,7 +153,10 @@ def test_a_superlative_names_what_is_compared(form: int) -> None:
 @pytest.mark.parametrize(
     ("chosen", "said"),
     [
-        (Which("ship", "length", True, SHIP, OTHER), "Of {0} and {1}, take the longer one."),
+        (
+            Which("ship", "length", True, SHIP, OTHER),
+            "Of {0} and {1}, take the longer one (ship A).",
+        ),
         (
             Which("ship", "length", True, SHIP, Pick("ship", (BUILT,), (BEFORE,))),
             "Of that ship and {0}, take the longer one (ship A).",

@@ -30,7 +30,6 @@ choose: take | find
 chosen: of {those}, {take} {chosen}{label}.
 pair: take two {plural}. The first is {first}. The second is {second}.
   | consider two {plural}. The first is {first}. The second is {second}.
-  | compare two {plural}. The first is {first}. The second is {second}.
 
 ask clause: {which} {does}? | name {phrase}. | {which} {does}? | what is the name of {phrase}?
 ask entity: {what} {phrase}? | what is the name of {phrase}? | name {phrase}.

@@ -244,16 +244,18 @@ def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
             compared, ranked = f"{than} {of.counted}", f"the {count} {of.counted}"
         if of.verb:
             later, after = ("later", "after") if most else ("earlier", "before")
-            short = of.verb.removeprefix("first ")
-            yield "compared", f"was {short} {later}", order
-            yield "than", f"{short} {later}", order
-            yield "ranked", f"was {short} {verb}", order
-            yield "beside", f"{short} {verb}", order
-            yield "latest" if most else "earliest", short, order
-            yield "toprank", f"{verb} to be {short}", order
+            yield "compared", f"was {of.verb} {later}", order
+            yield "than", f"{of.verb} {later}", order
+            yield "ranked", f"was {of.verb} {verb}", order
+            yield "beside", f"{of.verb} {verb}", order
+            yield "latest" if most else "earliest", of.verb, order
+            yield "toprank", f"{verb} to be {of.verb}", order
             yield "timed", after, Part("time", "", order)
             yield from (("bounded", f"{was} {of.verb} {after}", order) for was in ("was", "were"))
-        else:
+        if of.verb.startswith("first "):
+            yield "ranked", f"has {ranked}", order
+            yield "beside", f"with {ranked}", order
+        if not of.verb:
             article = "" if of.counted else "the "
             yield "compared", f"is {more}" if more else f"has {article}{compared}", order
             yield "than", f"with {article}{compared}", order
@@ -323,8 +325,11 @@ class _Sentence:
                     is_name = symbol == "short" or any(
                         parse.end == end for parse in self.known.get(("short", start), [])
                     )
+                    if meaning.means == "thing":
+                        of = self.world.domain.types[meaning.kind]
+                        is_name = is_name and not (of.is_said or of.noun in meaning.value.lower())
                     if meaning.means == "thing" and not is_name:
-                        called = {self.world.domain.types[meaning.kind].noun}
+                        called = {of.noun}
                         roles = [part for part in parts if part.means == "role"]
                         called |= {
                             self.world.domain.relation(role.kind, role.value).noun for role in roles

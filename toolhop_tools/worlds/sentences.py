@@ -189,9 +189,10 @@ def _back(node: Entity, nouns: Counter[str], world: World) -> str:
 
 
 def _called(node: Entity, world: World) -> set[str]:
-    """The nouns that a phrase may say; a name says none, unless with its noun."""
+    """The nouns that a phrase may say; of a name its noun, where it is said or part of the name."""
     if isinstance(node, Named) and not node.by_code:
-        return set()
+        of = world.domain.types[node.type]
+        return {of.noun} if of.is_said or of.noun in node.name.lower() else set()
     return {noun_of(node, world), relation_of(node, world)} - {""}
 
 
@@ -208,3 +209,8 @@ def relation_of(node: Entity, world: World) -> str:
 def superlative(of: Attribute, *, most: bool) -> str:
     """An adjective, ``longest``; empty where the attribute has none."""
     return of.most if most else of.least
+
+
+def ranks(of: Attribute) -> bool:
+    """Whether its verb says which is first: "the first to be first described" says it twice."""
+    return bool(of.verb) and not of.verb.startswith("first ")

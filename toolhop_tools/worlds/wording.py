@@ -33,7 +33,7 @@ from toolhop_tools.worlds.expression import (
     type_of,
 )
 from toolhop_tools.worlds.phrases import PHRASES
-from toolhop_tools.worlds.sentences import Plan, is_long, planned, superlative
+from toolhop_tools.worlds.sentences import Plan, is_long, planned, ranks, superlative
 from toolhop_tools.worlds.units import PLACES
 from toolhop_tools.worlds.world import CODE, World
 
@@ -69,15 +69,10 @@ def hop_questions(
     return [_Wording(world, forms, drawn, Plan(hop, values=values)).text() for hop in hops]
 
 
-def _verb(of: Attribute) -> str:
-    """A verb that ranks: "first described" is described before others."""
-    return of.verb.removeprefix("first ")
-
-
 def _comparative(of: Attribute, *, most: bool) -> str:
     """What is greater ``was built later``, ``is longer``, ``has the higher fee``, does."""
     if of.verb:
-        return f"was {_verb(of)} {'later' if most else 'earlier'}"
+        return f"was {of.verb} {'later' if most else 'earlier'}"
     if of.more:
         return f"is {of.more if most else of.less}"
     if of.counted:
@@ -234,8 +229,8 @@ class _Wording:
         of, most = self.world.domain.attribute(node.type, node.rank.attribute), node.rank.most
         if superlative(of, most=most):
             return ""
-        if of.verb:
-            return f"was {_verb(of)} {'last' if most else 'first'}"
+        if ranks(of):
+            return f"was {of.verb} {'last' if most else 'first'}"
         return f"has {_degree(of, most=most)}"
 
     def _pick(self, node: Pick) -> str:
@@ -249,9 +244,9 @@ class _Wording:
             if slots["phrase"].startswith("where "):
                 return f"the {rank} of the {slots['set']}"
             return self._say("pick adjective", rank=rank, **slots)
-        if of.verb:
+        if ranks(of):
             rank = "last" if most else "first"
-            return self._say("pick verb", rank=rank, verb=_verb(of), **slots)
+            return self._say("pick verb", rank=rank, verb=of.verb, **slots)
         return self._say("pick degree", rank=_beside(self._ranked(node)), **slots)
 
     def _is_phrase(self, node: Entity) -> bool:
@@ -357,7 +352,7 @@ class _Wording:
                 if isinstance(asked, Pick) and (ranked := self._ranked(asked)):
                     slots = {"ranked": ranked, "phrase": self._full(asked)}
                     return self._say("ask of", **(self._several(asked) | slots))
-                what = "who is" if self._who(asked) == "who" else "which is"
+                what = "who is" if self._who(asked) == "who" else "what is the name of"
                 return self._say("ask entity", what=what, phrase=self._full(asked))
 
     def _ask_follow(self, asked: Follow) -> str:
