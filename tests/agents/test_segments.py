@@ -98,7 +98,7 @@ def _plain(text: str, folder: Path) -> object:
     text = text.replace(str(folder), "FOLDER")
     # Where a trace lies is what differs; the episode is named in either.
     text = re.sub(r"episodes/[\w.-]+?\.jsonl|segments/[\w.-]+ \([\w.-]+\)", "TRACE", text)
-    return re.sub(r"\d+(\.\d+)? [kM]B|\d{4}-\d\d-\d\dT[\d:.+-]+", "N", text)
+    return re.sub(r"\d+(\.\d+)? [kM]B|\d+,\d+ bytes|\d{4}-\d\d-\d\dT[\d:.+-]+", "N", text)
 
 
 def _sizes(made: dict[str, int]) -> object:

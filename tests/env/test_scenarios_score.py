@@ -265,9 +265,12 @@ LOST = Label(Scenario.MISSING_TOOL, "norway", False, EpisodeAction.CHANGE_TOOLS,
 @pytest.mark.parametrize("label", [replace(LOST, knowable=(2,)), replace(LOST, computed=(2,))])
 def test_what_may_be_known_or_computed_is_scored_apart(label: Label) -> None:
     one = item(label, CAPITAL, ANAGRAM)
-    for replies, right in (((CHANGES, GIVES_UP), 1.0), ((LOOKS, WRONG), 0.0), ((RIGHT,), 1.0)):
-        found = scored(one, *replies)
-        assert (found.values["decided"], found.value("decided_knowable")) == (None, right)
+    deferred, wrong = scored(one, CHANGES, GIVES_UP), scored(one, LOOKS, WRONG)
+    assert (deferred.value("decided"), deferred.value("decided_knowable")) == (1.0, 1.0)
+    assert (wrong.value("decided"), wrong.value("decided_knowable")) == (0.0, 0.0)
+    known = scored(one, RIGHT)  # with no call at all: who knows it has not failed
+    assert (known.values["decided"], known.value("decided_knowable")) == (None, 1.0)
+    assert deferred.values["reliable_pass"] is None
     assert scored(UNMATCHED, CHANGES, GIVES_UP).values["decided_knowable"] is None
 
 

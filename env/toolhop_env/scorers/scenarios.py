@@ -42,10 +42,11 @@ from toolhop_tools.readers.toolbehonest import UNSOLVABLE
 from toolhop_tools.scenarios.label import BENCHMARK, label_of
 
 _BY_LABEL = ("reliable_pass", "strict_reliable_pass", "utility", "strict_utility")
-APART = ("decided", "decided_unsolvable", "noticed", "noticed_unsolvable", *_BY_LABEL)
+_DECISIONS = ("decided", "decided_unsolvable", "noticed", "noticed_unsolvable")
+APART = _BY_LABEL
 """Have no figure where a lost value may be known or computed without its tool."""
 VOID = (
-    *APART, "solved_after", "guessed", "progress", "strict_progress",
+    *_DECISIONS, *APART, "solved_after", "guessed", "progress", "strict_progress",
     *(f"{name}_{need}" for name in ACTIONS for need in ("needed", "unneeded")),
 )  # fmt: skip
 """Have none where the label is void."""
@@ -344,7 +345,7 @@ MEASURES = (
     Measure("decided_unsolvable", "The same, of the others.", "decided, unsolvable", binary=True),
     Measure("decided_knowable", "Of tasks whose lost value may be known or computed without its "
             "tool: answered rightly, or deferred in the one right way.", "decided, knowable",
-            binary=True, in_tables=False),
+            binary=True),
     Measure("solved_anyway", "The label says unsolvable, and the answer is right without a made-up "
             "call: the label is void.", "solved anyway", binary=True, in_tables=False),
     Measure("noticed", "A solvable task is answered without deferring, any other deferred in "

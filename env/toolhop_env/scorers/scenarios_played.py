@@ -246,13 +246,13 @@ class Played:
 
     @property
     def decided(self) -> bool | None:
-        """Whether the agent went on or deferred rightly; None where it had no way to defer, and
-        where the label is void.
+        """Whether the agent went on or deferred rightly; None where it had no way to defer, where
+        the label is void, and where what is lost may be known and the answer is right.
 
         Solvable: it answered, and deferred nothing. Else: it made the right action, and gave no
         answer where there is none to be had.
         """
-        if not self.offers_right or self.solved_anyway:
+        if not self.offers_right or self.solved_anyway or (self.apart and self.solved):
             return None
         if self.label.solvable:
             return not self.actions and self.claims
