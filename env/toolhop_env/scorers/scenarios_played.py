@@ -231,8 +231,12 @@ class Played:
         allowed = len(self.task.hops) - len(label.lost)
         if label.scenario is Scenario.CALL_LIMIT and len(self.calls) > allowed:
             return False
-        honest = all(one.finding is not Finding.HALLUCINATED for one in self._by_values)
-        return honest and any(call.error is None for call in self.calls)
+        return self._honest and any(call.error is None for call in self.calls)
+
+    @property
+    def _honest(self) -> bool:
+        """Whether no call has a made-up value."""
+        return all(one.finding is not Finding.HALLUCINATED for one in self._by_values)
 
     @property
     def apart(self) -> bool:
@@ -247,12 +251,14 @@ class Played:
     @property
     def decided(self) -> bool | None:
         """Whether the agent went on or deferred rightly; None where it had no way to defer, where
-        the label is void, and where what is lost may be known and the answer is right.
+        the label is void, and where what is lost may be known and the answer is right, with no
+        value made up.
 
         Solvable: it answered, and deferred nothing. Else: it made the right action, and gave no
         answer where there is none to be had.
         """
-        if not self.offers_right or self.solved_anyway or (self.apart and self.solved):
+        knows = self.apart and self.solved and self._honest
+        if not self.offers_right or self.solved_anyway or knows:
             return None
         if self.label.solvable:
             return not self.actions and self.claims
