@@ -75,7 +75,9 @@ def user_reply(
     known = secrets(item)
     for text in (about, asked):
         places = {
-            n: _place(text, _names(item, one)) if _may_ask_for(text, item, one) else None
+            n: _place(text, _names(item, one))
+            if text is about or _may_ask_for(text, item, one)
+            else None
             for n, one in enumerate(known)
         }
         first = min((at for at in places.values() if at is not None), default=None)
@@ -141,7 +143,7 @@ def _place(text: str, names: Iterable[Sequence[str]]) -> int | None:
 
 def _may_ask_for(text: str, item: Item, one: Hidden) -> bool:
     """Whether a question's first question word goes with a value: *when* with a date, *how* with a
-    number, *which* with one of its names behind it, *who* and *where* with none.
+    number, *which* with one of its names behind it, *who is the* likewise, *where* with none.
     """
     said = apart(text)
     at = next((n for n, word in enumerate(said) if word in QUESTION_WORDS), None)
@@ -154,6 +156,8 @@ def _may_ask_for(text: str, item: Item, one: Hidden) -> bool:
             return isinstance(one.value, int | float)
         case "which":
             return _place(" ".join(said[at + 1 :]), _names(item, one)) == 0
+        case "who" if said[at + 1 : at + 3] == ("is", "the"):
+            return _place(" ".join(said[at + 3 :]), _names(item, one)) == 0
         case _:
             return False
 
@@ -183,13 +187,15 @@ def _names(item: Item, one: Hidden) -> set[tuple[str, ...]]:
 
 
 def _others(item: Item, known: Sequence[Hidden]) -> set[tuple[str, ...]]:
-    """How the other parameters of the item's tools are named, and the tools."""
+    """How the other parameters of the item's tools are named, and the tools. *Which* asks, and
+    *the name of* anything asks for it, whatever parameters are called so.
+    """
     own = set[tuple[str, ...]]().union(*(_names(item, one) for one in known))
     tools = [*item.tools.values(), *(hop.tool for hop in item.hops)]
     tools = [tool for tool in tools if not isinstance(tool.body, EpisodeAction | ActionChoice)]
     named = {apart(name) for tool in tools for name in described(tool.schema.parameters)}
     named |= {(word,) for tool in tools for word in apart(tool.name) if len(word) > 3}
-    return named - own
+    return named - own - {(word,) for word in (*QUESTION_WORDS, "name")}
 
 
 def _texts(item: Item) -> Iterator[tuple[str, str]]:

@@ -30,8 +30,10 @@ def said(item: Item, question: str, about: str | None = None, *earlier: str) -> 
         ("Please tell me more.", "capital_of.country"),
         ("Which countries?", None),
         ("What is its English name?", None),
+        ("What is the name of the country?", None),
+        ("Who is the country?", None),
     ],
-    ids=["name", "about", "case", "with the tool", "plural", "description"],
+    ids=["name", "about", "case", "with the tool", "plural", "description", "the name of", "who"],
 )
 def test_a_value_is_told_to_whoever_asks_for_it(question: str, about: str | None) -> None:
     assert said(hiding(), question, about) == "The country is Norway."
