@@ -261,11 +261,12 @@ def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
             yield "than", f"with {article}{compared}", order
             yield "ranked", f"has {ranked}", order
             yield "beside", f"with {ranked}", order
-        yield from (("with", f"with {a} {of.noun} of {than} than", order) for a in ("a", "an"))
-        if of.counted:
-            yield "with", f"with {than} than", order
-        if more:
-            yield "with", f"{more} than", order
+        for symbol, has, are in (("with", "with", ""), ("bounded", "have", "are ")):
+            yield from ((symbol, f"{has} {a} {of.noun} of {than} than", order) for a in ("a", "an"))
+            if of.counted:
+                yield symbol, f"{has} {than} than", order
+            if more:
+                yield symbol, f"{are}{more} than", order
 
 
 class _Sentence:

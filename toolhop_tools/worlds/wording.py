@@ -281,20 +281,20 @@ class _Wording:
         for said in near[1:]:
             phrase += f" {said}" if phrase.split()[0] in BEFORE else f" and {said}"
         does = [said.removeprefix(f"{who} ") for said in links if said.startswith(clauses[:2])]
-        after: list[str] = []
+        bare: list[str] = []
         bounds = (condition for condition in node.conditions if condition.test is not Test.IS)
         for condition in bounds:
             verb = self.world.domain.attribute(node.type, condition.attribute).verb
             bound = self._condition(node.type, condition, is_one=is_one)
-            if not verb:
-                after.append(bound)
+            if not verb and is_one:
+                bare.append(bound)
             elif phrase.startswith(f"{verb} ") and " and " not in phrase:
                 phrase += bound.split(f" {verb}", 1)[1]
             else:
                 does.append(bound)
-        after += [f"{who} {' and '.join(does)}"] if does else []
+        after = [f"{who} {' and '.join(does)}"] if does else []
         after += [said for said in links if said.startswith(clauses[2:])]
-        return phrase, " and ".join(after)
+        return phrase, " ".join([*bare, " and ".join(after)]).strip()
 
     def _place(self, link: Link) -> tuple[bool, bool]:
         """Its place in a list: what refers back first, what is long last."""
@@ -315,10 +315,11 @@ class _Wording:
             return f"{was} {of.verb} {'after' if above else 'before'} {condition.value}"
         bound = f"{condition.value:,} {of.unit}".strip()
         if of.more:
-            return f"{of.more if above else of.less} than {bound}"
+            return f"{'' if is_one else 'are '}{of.more if above else of.less} than {bound}"
+        has = "with" if is_one else "have"
         if of.counted:
-            return f"with {'more' if above else 'fewer'} than {bound} {of.counted}"
-        return f"with {_a(of.noun)} of {'more' if above else 'less'} than {bound}"
+            return f"{has} {'more' if above else 'fewer'} than {bound} {of.counted}"
+        return f"{has} {_a(of.noun)} of {'more' if above else 'less'} than {bound}"
 
     def _two(self, node: Which | Gap) -> dict[str, str]:
         ends = sorted(
