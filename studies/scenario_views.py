@@ -85,7 +85,7 @@ def of_form(item: Item) -> Features:
     tools, question = shown(item), item.question
     sizes = [len(tool.schema.description) for tool in tools] or [0]
     names = [tool.name for tool in tools]
-    given = [len(tool.schema.parameters.get("properties") or ()) for tool in tools] or [0]  # type: ignore[arg-type]
+    given = [len(tool.schema.parameters.get("properties") or ()) for tool in tools] or [0]  # type: ignore[arg-type]  # of a JSON Schema
     return {
         "#letters": len(question), "#words": len(words(question)),
         "#capitals": sum(letter.isupper() for letter in question),

@@ -65,7 +65,7 @@ def _of_form(test: ast.expr) -> bool:
 
 def _names(part: ast.expr) -> bool:
     """A name, or its text without spaces around it."""
-    stripped = isinstance(part, ast.Call) and not part.args and isinstance(part.func, ast.Attribute)
-    if stripped and part.func.attr == "strip":  # type: ignore[attr-defined]
-        return _names(part.func.value)  # type: ignore[attr-defined]
+    match part:
+        case ast.Call(func=ast.Attribute(attr="strip", value=text), args=[]):
+            return _names(text)
     return isinstance(part, ast.Name)

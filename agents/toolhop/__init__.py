@@ -104,7 +104,7 @@ _MODULES = {
 __all__ = sorted(_MODULES)  # noqa: PLE0605 -- names of a table, so that importing stays lazy
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 -- of any type
+def __getattr__(name: str) -> Any:  # noqa: ANN401 -- each name has a type of its own
     if name not in _MODULES:
         raise AttributeError(f"module 'toolhop' has no attribute {name!r}; it has {__all__}")
     value = getattr(importlib.import_module(_MODULES[name]), name)

@@ -224,7 +224,9 @@ def test_an_items_own_distractors_stay_on_offer_and_one_that_does_the_lost_job_d
         family = families(
             [item, OTHER, PEAK], Recipe((Scenario.MISSING_TOOL,), seed), chosen=[item]
         )
-        made, sibling = family["rivers"].items  # type: ignore[union-attr]
+        rivers = family["rivers"]
+        assert rivers is not None
+        made, sibling = rivers.items
         label = label_of(made.gold)
         assert {"mayor_of", "bakers"} <= made.tools.keys() & sibling.tools.keys()
         assert ("waters" in label.checks.taken_out) is (label.lost == (1,))

@@ -276,7 +276,7 @@ def test_codes_and_names_lead_to_each_other(style: Style) -> None:
         key, other = (column.of for column in tool.columns)
         for name, row in list(tool.world.tables[tool.type].items())[::9]:
             both = {NAME: name, CODE: row[CODE]}
-            assert answer(tool, {tool.required[0]: both[other]}, key) == both[key]  # type: ignore[dict-item]
+            assert answer(tool, {tool.required[0]: both[other]}, key) == both[key]  # type: ignore[dict-item]  # JSON of a tool that was just read
 
 
 @EVERY
@@ -303,7 +303,7 @@ def test_two_are_compared_and_told_apart(style: Style) -> None:
                 equal += 1
                 assert refused(tool, arguments)
             else:
-                greater = first if values[0] > values[1] else second  # type: ignore[operator]
+                greater = first if values[0] > values[1] else second  # type: ignore[operator]  # both are numbers, or both dates
                 form = tool.surface.form(tool.type)
                 assert answer(tool, arguments, form) == greater
                 smaller = answer(tool, {**arguments, "which": "smaller"}, form)
@@ -316,8 +316,8 @@ def test_measures_and_dates_are_worked_out(style: Style) -> None:
     for tool in tools_of(style, Shape.CONVERT):
         value, start, into = tool.required
         same = other = 0
-        for unit in tool.properties[start]["enum"]:  # type: ignore[index, call-overload, union-attr]
-            for wanted in tool.properties[into]["enum"]:  # type: ignore[index, call-overload, union-attr]
+        for unit in tool.properties[start]["enum"]:  # type: ignore[index, call-overload, union-attr]  # its schema is JSON
+            for wanted in tool.properties[into]["enum"]:  # type: ignore[index, call-overload, union-attr]  # its schema is JSON
                 asked: dict[str, JSON] = {value: 1234, start: unit, into: wanted}
                 if refused(tool, asked):
                     other += 1
@@ -386,7 +386,7 @@ def test_documents_name_what_is_there_and_nothing_else(style: Style) -> None:
     results = {"total", "items", "columns", "rows", "row_count", "ok", "data", "error", "code"}
     results |= {"message"}
     for tool in tools_of(style, *Shape):
-        texts = [tool.description, *(str(of["description"]) for of in tool.properties.values())]  # type: ignore[index, call-overload]
+        texts = [tool.description, *(str(of["description"]) for of in tool.properties.values())]  # type: ignore[index, call-overload]  # its schema is JSON
         named = set(re.findall(r"`([^`]*)`", " ".join(texts)))
         columns = {column.name for column in tool.columns}
         rows = {tool.surface.rows_name(tool.type)} if tool.type else set()

@@ -147,7 +147,7 @@ class Rivals:
                 end = self.world.related(kind, relation, name)
                 yield _Step(
                     link.to, end, frozenset({(kind, relation)}),
-                    lambda of, relation=relation: Follow(kind, relation, of),  # type: ignore[misc]
+                    lambda of, relation=relation: Follow(kind, relation, of),  # type: ignore[misc]  # mypy infers no lambda with a default
                     (kind, relation, False),
                 )  # fmt: skip
 
