@@ -158,7 +158,7 @@ def hidden_of(name: str) -> Item:
 
 
 def given(table: str) -> tuple[list[str], list[str]]:
-    """Questions of a table that the user answers by the value, and others."""
+    """The questions of a table, by whether the user answers with the hidden value."""
     found: tuple[list[str], list[str]] = [], []
     for line in table.strip().splitlines():
         name, _, questions = line.partition(" ")

@@ -290,7 +290,7 @@ def _needed(scene: Scene) -> set[int]:
 
 
 def _jumps(scene: Scene, needed: Iterable[int], most: int) -> tuple[Vain, ...]:
-    """The answer from the question alone; each hop without an answer that it is fed."""
+    """Searches for the answer from the question alone, and for hops without earlier answers."""
     item = scene.item
     found = [Vain(item.question, (), (item.answer,), most)]
     for at in needed:

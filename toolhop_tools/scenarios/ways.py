@@ -159,7 +159,7 @@ class Ways:
         return await looked.through()
 
     def alone(self, vain: Vain, task: Task) -> tuple[list[_Call], int]:
-        """A tool's calls with what is known, and how many the budget leaves out."""
+        """The calls of a tool with the known values, and how many calls exceed the budget."""
         key = vain, task.hop.tool.program, canonical(dict(task.schema))
         if key not in self._alone:
             made = _alone(task, vain)
