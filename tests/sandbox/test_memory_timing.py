@@ -41,8 +41,20 @@ def pages():
         for one in vars(sys.modules[name]).values() if name in sys.modules else ():
             known.add(id(one) >> 12)
     known = sorted(known)
-    near = [pair for pair in zip(known, known[1:]) if pair[1] - pair[0] <= 16]
-    return [page << 12 for first, last in near for page in range(first + 1, last)]
+    near = [pair for pair in zip(known, known[1:]) if 1 < pair[1] - pair[0] <= 16]
+    return [
+        page << 12
+        for first, last in near
+        if writable(first + 1, last)
+        for page in range(first + 1, last)
+    ]
+
+def writable(first, end):
+    # Two objects can be near and in different mappings, with nothing between them: the kernel
+    # refuses the rights to a page that is not mapped, and leaves those as they are that are right.
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return protect(first << 12, (end - first) << 12, 0x1 | 0x2) == 0
 
 def written_ns(places):
     # The median of how long a write takes; each writes what is there.
