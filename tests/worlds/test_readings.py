@@ -106,9 +106,13 @@ def test_other_readings_are_found(question: str, answers: set[Value]) -> None:
         ("Take the town of Ada. Name the youngest coach born in that town.", set()),
         ("What is the weight of Dag in pounds? Answer in pounds.", set()),
         ("What is the weight of Dag? Answer in pounds to one decimal place.", {154.3}),
-        ("Of Dag and Fay, take the lighter one. What is the weight of that player?", {70}),
         (
-            "Of Eli and Fay, take the one born later (player A). Name the coach of player A.",
+            "Compare Dag with Fay, and take the lighter one. What is the weight of that player?",
+            {70},
+        ),
+        (
+            "Compare Eli with Fay, and take the one born later (player A). "
+            "Name the coach of player A.",
             {"Cyr"},
         ),
         (

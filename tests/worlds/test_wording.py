@@ -68,15 +68,14 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
     [
         (
             Follow("ship", "owner", SHIP),
-            ("Which company owns {0}?", "Name the company that owns {0}.",
-             "Which company owns {0}?", "What is the name of the company that owns {0}?"),
+            ("Which company owns {0}?", "Name the company that owns {0}.") * 2,
         ),
         (
-            Read("harbour", "quays", Pick("harbour", (CALLS,), rank=Rank("opened", most=True))),
-            ("Of the harbours visited by {0}, take the last to be opened. What is the "
-             "quay length of that harbour? Answer in metres.",
-             "Of the harbours visited by {0}, find the last to be opened. Give the "
-             "quay length of that harbour. Answer in metres.") * 2,
+            Read("harbour", "area", Pick("harbour", (CALLS,), rank=Rank("opened", most=True))),
+            ("Of the harbours visited by {0}, take the last to open. What is the "
+             "area of that harbour? Answer in hectares.",
+             "Of the harbours visited by {0}, find the last to open. Give the "
+             "area of that harbour. Answer in hectares.") * 2,
         ),
         (
             Read("ship", "launched", LONGEST),
@@ -84,9 +83,9 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
              "When was ship A launched? Answer as YYYY-MM-DD.",
              "Find the longest ship registered at the harbour where {0} is registered (ship A). "
              "When was ship A launched? Answer as YYYY-MM-DD.",
-             "Consider the longest of the ships registered at the home harbour of {0} (ship A). "
+             "Take the longest of the ships registered at the home harbour of {0} (ship A). "
              "When was ship A launched? Answer as YYYY-MM-DD.",
-             "Take the longest ship registered at the harbour where {0} is registered (ship A). "
+             "Find the longest ship registered at the harbour where {0} is registered (ship A). "
              "When was ship A launched? Answer as YYYY-MM-DD."),
         ),
         (
@@ -115,12 +114,15 @@ TANKER = Condition("class", Bound.IS, "tanker")
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (Pick("ship", (BUILT,), (BEFORE,)), "the only ship built by {0} that was launched before"),
+        (
+            Pick("ship", (BUILT,), (BEFORE,)),
+            "Of the ships built by {0}, which is the only one that was launched before",
+        ),
         (Pick("ship", (BUILT,), (TANKER,)), "the only tanker built by {0}"),
         (Pick("ship", (BUILT, HOMES)), "the only ship built by {0} and registered at {1}"),
         (
             Total("ship", Sum.TOTAL, "power", (BUILT,), (BEFORE, TANKER)),
-            "of the tankers built by {0} that were launched before 1990-01-01",
+            "Consider the tankers built by {0}. Give the total engine power of those launched before",
         ),
     ],
 )
@@ -155,19 +157,20 @@ def test_a_superlative_names_what_is_compared(form: int) -> None:
     [
         (
             Which("ship", "length", True, SHIP, OTHER),
-            "Of {0} and {1}, take the longer one (ship A).",
+            "Compare {0} with {1}, and take the longer one (ship A).",
         ),
         (
             Which("ship", "length", True, SHIP, Pick("ship", (BUILT,), (BEFORE,))),
-            "Of that ship and {0}, take the longer one (ship A).",
+            "Compare that ship with {0}, and take the longer one (ship A).",
         ),
         (
             Pick("ship", (BUILT,), (BEFORE,)),
-            "Of the ships built by {2}, take the only one that was launched before 1990-01-01.",
+            "Of the ships built by {2}, take the only one that was launched before 1 January 1990.",
         ),
         (
             Pick("ship", (BUILT,), (BEFORE,), rank=Rank("length", most=True)),
-            "Of the ships built by {2} that were launched before 1990-01-01, take the longest.",
+            "Consider the ships built by {2}. Of those launched before 1 January 1990, "
+            "take the longest.",
         ),
     ],
 )

@@ -23,7 +23,7 @@ from toolhop_tools.worlds.world import MANY, Value, World, make
 SEEDS = 20
 EVERY = pytest.mark.parametrize("name", domains())
 AGES = {
-    "expeditions": "expedition.departed leader, expedition.departed members, "
+    "expeditions": "expedition.departed leader, expedition.departed reserves, "
     "peak.climbed climber, climber.joined",
     "film": "film.released director, film.released composer, film.released star, "
     "film.released cast, director.debut",

@@ -54,13 +54,20 @@ class Attribute:
     sensible."""
     verb: str = ""
     """Of a year or date, ``built``: "built after 1900", "was built later"."""
+    acts: str = ""
+    """``open``, of what does it itself: "that opened in 1900", "the first to open"; empty where
+    `verb` is done to it."""
     most: str = ""
     """``longest``: an adjective that plainly names this attribute alone, so that "the longest ship"
     leaves nobody asking in what; with `least`, or empty."""
     least: str = ""
     more: str = ""
-    """``longer``, before "than 90 metres"; with `less`, or empty."""
+    """``longer``, "the longer of the two"; with `less`, or empty."""
     less: str = ""
+    measured: bool = True
+    """Whether `more` stands before a number too, "longer than 90 metres"."""
+    adds: bool = True
+    """Whether the values of several are ever added up; not of heights."""
     counted: str = ""
     """Of a number: ``pages``, what it counts: "the book with the fewest pages"."""
     degrees: tuple[str, str] = ("largest", "smallest")

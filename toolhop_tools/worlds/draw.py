@@ -131,8 +131,9 @@ class _Drawing:
         if len(members) >= COUNTED and self.drawn.random() < 0.3:
             how, attribute = Sum.COUNT, ""
         else:
-            how = self.drawn.choice([Sum.TOTAL, Sum.MEAN])
             attribute = self._attribute(kind, Kind.NUMBER)
+            adds = self.world.domain.attribute(kind, attribute).adds
+            how = self.drawn.choice([Sum.TOTAL, Sum.MEAN]) if adds else Sum.MEAN
         end_type = link.end_type
         reached = self.reach(end_type, end, hops - 1, joins)
         ended = Link(link.relation, reached, end_type, link.backward)

@@ -14,48 +14,47 @@ code: the {noun} with the code {code} | the {noun} whose code is {code} | {noun}
   | the {noun} that has the code {code}
 follow: the {noun} {clause} | the {noun} {clause} | the {relation} of {end} | the {noun} {clause}
 follow role: the {relation} of {end}
-follow role short: {end}'s {relation} | the {relation} of {end}
-follow short: the {noun} {clause} | {end}'s {relation} | the {noun} {clause}
-  | the {relation} of {end}
+follow role short: {end}'s {relation}
+follow short: the {noun} {clause} | {end}'s {relation}
 pick adjective: the {rank} {noun} {phrase} | the {rank} {noun} {phrase}
   | the {rank} of the {set} | the {rank} {noun} {phrase}
 pick degree: the one {rank} of the {set}
-pick verb: the {rank} of the {set} to be {verb}
+pick verb: the {rank} of the {set} to {does}
+pick repeated: the {rank} {noun} {phrase}
 pick only: the only {noun} {phrase}
 which adjective: the {more} of the two | the {more} of the two {plural}
-which: the one {does}
+which: the one {beside} | whichever {does} | the one {beside} | the one {who} {does}
 
-step: {then}take {phrase}. | {then}find {phrase}. | {then}consider {phrase}.
+step: {then}take {phrase}. | {then}find {phrase}.
 choose: take | find
+group: consider the {set}.
+compared: compare {first} with {second}, and {take} {chosen}{label}.
 chosen: of {those}, {take} {chosen}{label}.
-pair: take two {plural}. The first is {first}. The second is {second}.
-  | consider two {plural}. The first is {first}. The second is {second}.
+pair: take two {plural}. One is {first}. The other is {second}.
+  | consider two {plural}. One is {first}. The other is {second}.
 
-ask clause: {which} {does}? | name {phrase}. | {which} {does}? | what is the name of {phrase}?
-ask entity: {what} {phrase}? | what is the name of {phrase}? | name {phrase}.
-  | give the name of {phrase}.
-ask of: of the {set}, which one {ranked}? | which of the {set} {ranked}?
+ask clause: {which} {does}? | name {phrase}.
+ask entity: {what} {phrase}? | name {phrase}.
+ask of: of {those}, which one {ranked}? | which of {those} {ranked}?
+ask best: of {those}, {which} is {best}?
+ask only: of the {linked}, {which} is the only one {only}?
 ask which: {which} {does}, {first} or {second}? | which {noun} {does}: {first} or {second}?
 ask which pair: which of the two {does}? | which of the two {plural} {does}?
 ask: what is the {noun} of {end}?{answer} | give the {noun} of {end}.{answer}
-ask later: which date is {days} days after the {noun} of {end}?{answer}
-  | what date is {days} days after the {noun} of {end}?{answer}
+ask later: what date is {days} days after the {noun} of {end}?{answer}
   | give the date {days} days after the {noun} of {end}.{answer}
-  | name the date {days} days after the {noun} of {end}.{answer}
-ask later verb: which date is {days} days after {end} was {verb}?{answer}
-  | what date is {days} days after {end} was {verb}?{answer}
-  | give the date {days} days after {end} was {verb}.{answer}
-  | name the date {days} days after {end} was {verb}.{answer}
-ask when: {when} was {end} {verb}?{answer}
+ask later verb: what date is {days} days after {end} {did}?{answer}
+  | give the date {days} days after {end} {did}.{answer}
+ask when: {when} {did} {end} {verb}?{answer}
 ask counted: how many {counted} does {end} have?
 ask gap: what is the difference in {noun} between {first} and {second}?{answer}
 ask gap pair: what is the difference in {noun} between the two?{answer}
-ask time: how many {unit} apart were {first} and {second} {verb}?
-ask time pair: how many {unit} apart were the two {verb}?
-  | how many {unit} apart were the two {plural} {verb}?
-ask sum: what is the {how} {noun} of the {set}?{answer}
-  | give the {how} {noun} of the {set}.{answer}
-ask count: what is the number of {set}? | count the {set}. | give the number of {set}.
+ask time: how many {unit} apart {did} {first} and {second} {verb}?
+ask time pair: how many {unit} apart {did} the two {verb}?
+  | how many {unit} apart {did} the two {plural} {verb}?
+ask sum: what is the {how} {noun} of {those}?{answer}
+  | give the {how} {noun} of {those}.{answer}
+ask count: what is the number of {those}? | give the number of {those}.
 """
 
 

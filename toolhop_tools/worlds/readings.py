@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
+from toolhop_tools.dates import whole_date
 from toolhop_tools.worlds.expression import (
     Condition,
     Follow,
@@ -31,10 +32,11 @@ from toolhop_tools.worlds.world import CODE, Value, World
 _GRAMMAR = """
 entity: {whole} | {whole} and {several} | {whole} {clauses}
 whole: {ref} | {label} | {short} | {short}'s {role} | the {role} of {entity} | the {noun} {clause}
-  | the only {members} | the {rank} {members} | the {rank} of the {set} | {one}
-  | the one {beside} of the {set} | the first of the {set} to be {earliest}
-  | the last of the {set} to be {latest}
-one: the one {than} | the {more} of the two | the {more} of the two {plural}
+  | the one {clause} | the only {members} | the {rank} {members} | the {rank} of the {set} | {one}
+  | the one {beside} of the {set} | the first of the {set} to {earliest}
+  | the last of the {set} to {latest}
+one: {better} | the {more} of the two | the {more} of the two {plural}
+better: the one {than} | the one {who} {compared} | whichever {compared} | the {more} one
 short: {name} | the {name} | the {noun} {name} | {noun} {name} | the {noun} with the code {name}
   | the {noun} whose code is {name} | the {noun} that has the code {name}
 clause: {does} {entity} | {before} {entity} {end}
@@ -50,32 +52,41 @@ condition: {linked} {entity} | {linked} {entity} {timed} {limit}
 bound: {bounded} {limit} | {bounded} {number} {unit}
 limit: {number} | {day}
 sentence: {take} {entity} | {take} {entity} ({handle}) | {chosen} | {chosen} ({handle})
+  | which {noun} is {entity} | {group}
   | {take} two {plural} | {handle} is {entity} | which {noun} {asked} | who {asked}
   | of the {set}, which one {ranked} | which of the {set} {ranked}
+  | of {those}, which one {ranked} | which of {those} {ranked}
+  | of {those}, which is the {rank} | of {those}, who is the {rank}
+  | of the {set}, who is the only one {several} | of the {set}, which is the only one {several}
   | {who} {compared}, {entity} or {entity} | which {noun} {compared}: {entity} or {entity}
   | which of {two} {compared} | {ask} the {attribute} of {entity} | {when} was {entity} {verb}
+  | {when} did {entity} {acts}
   | {dated} {number} days after the {attribute} of {entity}
-  | {dated} {number} days after {entity} was {verb}
+  | {dated} {number} days after {entity} {did}
   | how many {counted} does {entity} have | {ask} the difference in {attribute} between {both}
-  | how many {days} apart were {both} {verb}
+  | how many {days} apart were {both} {verb} | how many {days} apart did {both} {acts}
   | {ask} the {sum} {attribute} of the {set} | {count} {set}
-chosen: of the {set}, {take} the one {beside} | of the {set}, {take} the {toprank}
+  | {ask} the {sum} {attribute} of {those} | {count} {those}
+group: consider the {set}
+those: {them} {several}
+chosen: of {those}, {take} the one {beside} | of {those}, {take} the {toprank}
+  | of {those}, {take} the {rank}
+  | of the {set}, {take} the one {beside} | of the {set}, {take} the {toprank}
   | of the {set}, {take} the only one {several}
-  | of the {set}, {take} the {rank} | of {entity} and {entity}, {take} the one {than}
-  | of {entity} and {entity}, {take} the {more} one
+  | of the {set}, {take} the {rank} | compare {entity} with {entity}, and {take} {better}
 both: {entity} and {entity} | {two}
 two: {pair} | {pair} {plural}
 who: who | that | which
 take: take | find | consider | compare | name | what is | who is | which is | give the name of
   | what is the name of
 ask: what is | give
-count: what is the number of | give the number of | count the
+count: what is the number of | give the number of
 when: in what year | when
-dated: which date is | what date is | give the date | name the date
+dated: what date is | give the date
 days: years | days
 """
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?![\w-])")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = re.compile(r"\d{1,2} [A-Z][a-z]+ \d{4}")
 
 
 def _rules(text: str) -> Iterator[tuple[str, list[list[str]]]]:
@@ -103,7 +114,7 @@ Said: TypeAlias = frozenset[tuple[str, Part]]
 """Things that were mentioned, each with what it may be called."""
 Phrase: TypeAlias = tuple[str, str, Part]
 """A symbol of the grammar, words for it, and what they mean."""
-PAIR = ("the first", "the second")
+PAIR, THOSE = ("one", "the other"), "those"
 
 
 class Parse(NamedTuple):
@@ -185,9 +196,8 @@ def _words(world: World) -> Iterator[Phrase]:
     for kind, of in world.domain.types.items():
         yield "noun", of.noun, Part("noun", kind, "")
         yield "plural", of.plural, Part("noun", kind, "")
-        labels = {f"{of.noun} {letter}": f"{of.noun} {letter}" for letter in "ABCDEFGH"}
-        labels |= {f"{label} {of.noun}": label for label in PAIR}
-        yield from (("handle", text, Part("label", "", label)) for text, label in labels.items())
+        labels = [f"{of.noun} {letter}" for letter in "ABCDEFGH"]
+        yield from (("handle", label, Part("label", "", label)) for label in labels)
         for name, link in of.relations.items():
             to = world.domain.types[link.to]
             yield from _clause("linked", link.linked, Part("link", link.to, (kind, name)))
@@ -200,9 +210,7 @@ def _words(world: World) -> Iterator[Phrase]:
                 yield from _clause("asks", link.clause.removeprefix(who), role)
         for name in of.attributes:
             yield from _attribute_words(world, kind, name)
-    for label in PAIR:
-        texts = (label, f"{label} one", label.removeprefix("the "))
-        yield from (("handle", text, Part("label", "", label)) for text in texts)
+    yield from (("handle", label, Part("label", "", label)) for label in PAIR)
     yield from (("sum", how, Part("sum", "", how)) for how in ("average", "total"))
     yield from (("unit", unit, Part("noun", "", "")) for unit in {*UNITS, *world.domain.units})
 
@@ -223,7 +231,9 @@ def _clause(symbol: str, clause: str, meaning: Part) -> Iterator[Phrase]:
 def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
     of, attribute = world.domain.attribute(kind, name), Part("attribute", kind, name)
     yield "attribute", of.noun, attribute
-    yield "verb", of.verb, attribute
+    yield "acts" if of.acts else "verb", of.acts or of.verb, attribute
+    if of.verb:
+        yield "did", of.verb if of.acts else f"was {of.verb}", attribute
     yield "counted", of.counted, attribute
     yield "unit", of.counted, Part("noun", "", "")
     for value in of.values:
@@ -244,24 +254,29 @@ def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
             compared, ranked = f"{than} {of.counted}", f"the {count} {of.counted}"
         if of.verb:
             later, after = ("later", "after") if most else ("earlier", "before")
-            yield "compared", f"was {of.verb} {later}", order
+            was, to_do = ([""], of.acts) if of.acts else (["was ", "were "], f"be {of.verb}")
+            yield "compared", f"{was[0]}{of.verb} {later}", order
             yield "than", f"{of.verb} {later}", order
-            yield "ranked", f"was {of.verb} {verb}", order
-            yield "beside", f"{of.verb} {verb}", order
-            yield "latest" if most else "earliest", of.verb, order
-            yield "toprank", f"{verb} to be {of.verb}", order
+            yield "ranked", f"{was[0]}{of.verb} {verb}", order
+            yield "latest" if most else "earliest", to_do, order
+            yield "toprank", f"{verb} to {to_do}", order
+            yield "with", f"{of.verb} {after}", order
             yield "timed", after, Part("time", "", order)
-            yield from (("bounded", f"{was} {of.verb} {after}", order) for was in ("was", "were"))
-        if of.verb.startswith("first "):
-            yield "ranked", f"has {ranked}", order
-            yield "beside", f"with {ranked}", order
-        if not of.verb:
+            yield from (("bounded", f"{each}{of.verb} {after}", order) for each in was)
+            links = world.domain.types[kind].relations.values()
+            if any(link.linked.startswith(f"{of.verb} ") for link in links):
+                yield "rank", verb, order
+        else:
             article = "" if of.counted else "the "
             yield "compared", f"is {more}" if more else f"has {article}{compared}", order
             yield "than", f"with {article}{compared}", order
             yield "ranked", f"has {ranked}", order
             yield "beside", f"with {ranked}", order
-        for symbol, has, are in (("with", "with", ""), ("bounded", "have", "are ")):
+        for symbol, has, are in (
+            ("with", "with", ""),
+            ("bounded", "has", "is "),
+            ("bounded", "have", "are "),
+        ):
             yield from ((symbol, f"{has} {a} {of.noun} of {than} than", order) for a in ("a", "an"))
             if of.counted:
                 yield symbol, f"{has} {than} than", order
@@ -280,9 +295,11 @@ class _Sentence:
         self.text = text.removeprefix("then ").removeprefix("also ")
         labels = dict(told.labels)
         phrases: list[Phrase] = [("ref", f"that {called}", thing) for called, thing in told.said]
-        for label, thing in labels.items():
-            noun = self.world.domain.types[thing.kind].noun
-            phrases += [("label", label, thing), ("label", f"{label} {noun}", thing)]
+        phrases += [
+            ("them" if label == THOSE else "label", label, thing)
+            for label, thing in told.labels
+            if label not in PAIR
+        ]
         self.pair = tuple(labels[label] for label in PAIR if label in labels)
         if labels.keys() >= set(PAIR):
             pair = Part("pair", "", self.pair)
@@ -302,10 +319,13 @@ class _Sentence:
         return self.known[key]
 
     def _looked_up(self, symbol: str, start: int) -> Iterator[Parse]:
-        pattern = {"number": _NUMBER, "day": _DAY}.get(symbol)
-        if pattern and (match := pattern.match(self.text, start)):
-            value = match[0] if symbol == "day" else int(match[0].replace(",", ""))
-            yield Parse(match.end(), Part("value", "", value), frozenset())
+        day = _DAY.match(self.text, start)
+        if symbol == "day" and day:
+            yield Parse(day.end(), Part("value", "", str(whole_date(day[0]))), frozenset())
+        number = _NUMBER.match(self.text, start)
+        if symbol == "number" and number and not day:
+            value = int(number[0].replace(",", ""))
+            yield Parse(number.end(), Part("value", "", value), frozenset())
         key = symbol, _first_word(self.text, start)
         for text, meaning in [*self.reader.phrases.get(key, ()), *self.phrases.get(key, ())]:
             end = start + len(text)
@@ -477,7 +497,7 @@ def _count(_: _Sentence, several: Part) -> Part:
 
 
 def _labels(_: _Sentence, *parts: Part) -> Part:
-    """What is labelled: by a label, or as the first and the second."""
+    """What is labelled: by a label, or as the one and the other."""
     *label, thing = parts
     if label and label[0].means == "label":
         return Part("labels", "", ((label[0].value, thing),))
@@ -491,6 +511,9 @@ def _pair(_: _Sentence, *things: Part) -> Part:
 _TOGETHER: dict[tuple[str, ...], Callable[..., Part | None]] = {
     ("sentence:",): lambda _: Part("labels", "", ()),
     ("sentence:", "several"): _count,
+    ("sentence:", "labels"): _same,
+    ("group:", "several"): lambda _, several: Part("labels", "", ((THOSE, several),)),
+    ("sentence:", "several", "several"): _only_of_both,
     ("chosen:", "several", "several"): _only_of_both,
     ("whole:", "several"): _only,
     ("two:", "thing", "thing"): _pair,
@@ -499,6 +522,7 @@ _TOGETHER: dict[tuple[str, ...], Callable[..., Part | None]] = {
     ("label",): _same,
     ("value",): _same,
     ("condition:", "link", "thing", "time", "value"): _timed,
+    ("better:", "order"): _same,
     ("one:", "order"): _one,
     ("both:", "thing", "thing"): _pair,
     ("attribute", "several", "sum"): _sum,

@@ -415,8 +415,8 @@ class _Search:
                 relation = (link.end_type if link.backward else of, link.relation)
                 if len(members) < CANDIDATES or relation in way.used:
                     continue
-                attributes = self.rivals.world.domain.types[of].attributes.items()
-                numbers = [name for name, each in attributes if each.kind is Kind.NUMBER]
+                attributes = self.rivals.world.domain.types[of].attributes
+                numbers = [name for name, each in attributes.items() if each.kind is Kind.NUMBER]
                 ends = [
                     (Link(link.relation, end, link.end_type, link.backward),)
                     for end in (way.expression, Named(way.type, way.name))
@@ -426,7 +426,8 @@ class _Search:
                 for each, conditions in product(how, left[1:] if rest else left):
                     used = way.used | {(of, condition.attribute) for condition in conditions}
                     for attribute in [""] if each is Sum.COUNT else numbers:
-                        if (of, attribute) in used:
+                        is_total = each is Sum.TOTAL
+                        if (of, attribute) in used or (is_total and not attributes[attribute].adds):
                             continue
                         yield (
                             Total(of, each, attribute, ends[0], conditions),

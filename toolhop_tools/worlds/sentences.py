@@ -32,6 +32,9 @@ from toolhop_tools.worlds.expression import (
 )
 from toolhop_tools.worlds.world import World
 
+NEAR = 2
+"""Sentences from one that introduces an entity to one that says "that ship"; further on, a label
+says which."""
 LONGEST = 2.0
 """Relations in a sentence at most; a condition is half a one."""
 
@@ -48,7 +51,7 @@ class Plan:
     labelled: tuple[Entity, ...] = ()
     """Entities that are introduced by a label, ``ship A``."""
     pair: tuple[Entity, ...] = ()
-    """Two of one type that are introduced together, or none."""
+    """Two that are compared and introduced together, or none."""
     values: dict[Entity, Named] = field(default_factory=dict)
     """Entities that are named in the place of the phrase."""
 
@@ -71,8 +74,8 @@ def planned(asked: Expression, world: World, drawn: random.Random) -> Plan:
 
 
 def _cost(plan: Plan, world: World) -> float:
-    """Sentences; each label counts as three more, what has to be avoided as a hundred."""
-    cost = len(plan.steps) + 3.0 * len(plan.labelled)
+    """Sentences; a label counts as three more, a pair as half of it, what is bad as a hundred."""
+    cost = len(plan.steps) + 3.0 * len(plan.labelled) + 1.5 * bool(plan.pair)
     for step in (*plan.steps, plan.asked):
         said = list(_said(step, plan.back))
         cost += 100 * max(0.0, sum(_weight(node) for node in said) - LONGEST)
@@ -85,7 +88,8 @@ def _cost(plan: Plan, world: World) -> float:
 def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> float:
     """What a node adds to the cost where a part of it is long."""
     long = sum(is_long(part, plan.back) for part in parts(node))
-    phrases = sum(not isinstance(part, Named) and part not in plan.back for part in parts(node))
+    uncut = [part for part in parts(node) if part not in plan.back]
+    phrases = sum(not isinstance(part, Named) for part in uncut)
     cost = 100.0 * max(0, long - 1)
     if isinstance(node, Which) and not is_first:
         cost += 0 if plan.pair == parts(node) else 100
@@ -103,16 +107,17 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
                 cost += 4 * phrases  # "the fellow to whom she belongs born" stumbles
         case Pick() | Total() if node.conditions or len(node.links) > 1:
             cost += 60 * phrases
+        case Pick() | Total() if any(isinstance(part, Which) for part in uncut):
+            cost += 4
         case Pick(rank=Rank(attribute, most)) if not is_first:
             ranked = world.domain.attribute(node.type, attribute)
             cost += 0 if superlative(ranked, most=most) else 100
         case Follow():
             link = world.domain.relation(node.type, node.relation)
-            cost += 1.5 * (isinstance(node.of, Pick) and phrases and not is_first)
+            if isinstance(node.of, Pick) and phrases:
+                cost += 1.5 * (not is_first or said_with_whose(node.of, world))
             stands_in = not link.clause.endswith("{}") and link.noun == noun_of(node, world)
             cost += 40 * phrases * stands_in
-            if not link.clause.endswith("{}") and noun_of(node, world) not in link.noun:
-                cost += 1.5 * phrases * (plan.back.get(node) == f"that {noun_of(node, world)}")
         case _:
             pass
     return cost
@@ -147,21 +152,20 @@ def _said(node: Expression, back: dict[Expression, str]) -> Iterator[Expression]
 def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
     """How entities that get sentences of their own are introduced and referred to."""
     back: dict[Expression, str] = dict.fromkeys(cuts, "")
-    both = [parts(node) for node in nodes(asked)]
-    pair = next((ends for ends in both if _are_paired(ends, back, world)), ())
+    both = [parts(node) for node in nodes(asked) if isinstance(node, Which | Gap)]
+    pair = next((ends for ends in both if all(_pairs(end, back, world) for end in ends)), ())
     steps = [node for node in dict.fromkeys(cuts) if node not in pair[:1]]
     if pair:
         steps.insert(steps.index(pair[1]), pair[0])
     labelled: list[Entity] = []
     nouns: Counter[str] = Counter()
     for step in (*steps, asked):
+        at = steps.index(step) if step in steps else len(steps)
         for part in (part for node in _said(step, back) for part in parts(node) if part in back):
-            back[part] = back[part] if part in pair else _back(part, nouns, world)
-            if not back[part] and part not in labelled:
+            is_near = at - steps.index(part) <= NEAR
+            back[part] = _back(part, nouns, world) if is_near else ""
+            if not back[part] and part not in (*labelled, *pair):
                 labelled.append(part)
-        if step in pair[1:]:
-            noun = noun_of(step, world)
-            back.update(zip(pair, (f"the first {noun}", f"the second {noun}"), strict=True))
         for node in _said(step, back):
             if isinstance(node, Entity):
                 nouns.update(_called(node, world))
@@ -171,28 +175,22 @@ def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
     return Plan(asked, tuple(steps), back, tuple(labelled), pair)
 
 
-def _are_paired(ends: tuple[Entity, ...], back: dict[Expression, str], world: World) -> bool:
-    """Whether two entities are of one type, and both get sentences of their own."""
-    kinds = {type_of(end, world) for end in ends}
-    return len(ends) == 2 and len(kinds) == 1 and all(end in back for end in ends)
+def _pairs(node: Entity, back: dict[Expression, str], world: World) -> bool:
+    """Whether an entity has a sentence of its own that can begin with "one is"."""
+    if node in back and isinstance(node, Pick) and node.rank and not repeated(node, world):
+        ranked = world.domain.attribute(node.type, node.rank.attribute)
+        return bool(superlative(ranked, most=node.rank.most))
+    return node in back
 
 
 def _back(node: Entity, nouns: Counter[str], world: World) -> str:
     """How to refer to an entity: by what no other was called; empty if there is no such noun."""
-    noun, relation = called = [noun_of(node, world), relation_of(node, world)]
-    is_role = (
-        isinstance(node, Follow) and not world.domain.relation(node.type, node.relation).clause
-    )
-    if is_role and noun not in relation:
-        called.reverse()
-    return next((f"that {noun}" for noun in called if nouns[noun] == 1), "")
+    noun = noun_of(node, world)
+    return f"that {noun}" if nouns[noun] == 1 else ""
 
 
 def _called(node: Entity, world: World) -> set[str]:
-    """The nouns that a phrase may say; of a name its noun, where it is said or part of the name."""
-    if isinstance(node, Named) and not node.by_code:
-        of = world.domain.types[node.type]
-        return {of.noun} if of.is_said or of.noun in node.name.lower() else set()
+    """The nouns that a phrase may say; of a name the noun too, as it may be what was meant."""
     return {noun_of(node, world), relation_of(node, world)} - {""}
 
 
@@ -211,6 +209,24 @@ def superlative(of: Attribute, *, most: bool) -> str:
     return of.most if most else of.least
 
 
-def ranks(of: Attribute) -> bool:
-    """Whether its verb says which is first: "the first to be first described" says it twice."""
-    return bool(of.verb) and not of.verb.startswith("first ")
+def said_with_whose(node: Pick, world: World) -> bool:
+    """Whether what a pick chooses from is told in a clause, "whose cast included Asta"."""
+    return any(
+        world.domain.relation(node.type, link.relation).linked.startswith(("who", "that"))
+        for link in node.links
+        if not link.backward
+    )
+
+
+def repeated(node: Pick, world: World) -> str:
+    """The verb that both a relation and the rank of a pick have, "discovered by Asta"; or empty."""
+    if node.rank is None:
+        return ""
+    ranked = world.domain.attribute(node.type, node.rank.attribute)
+    verb = "" if superlative(ranked, most=node.rank.most) else ranked.verb
+    links = [
+        world.domain.relation(node.type, link.relation).linked
+        for link in node.links
+        if not link.backward
+    ]
+    return verb if verb and any(said.startswith(f"{verb} ") for said in links) else ""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import assert_never
 
 from toolhop_tools.worlds.domain import Attribute, EntityType, Kind
@@ -33,9 +34,11 @@ from toolhop_tools.worlds.expression import (
     type_of,
 )
 from toolhop_tools.worlds.phrases import PHRASES
-from toolhop_tools.worlds.sentences import Plan, is_long, planned, ranks, superlative
+from toolhop_tools.worlds.sentences import Plan, is_long, planned, repeated, superlative
 from toolhop_tools.worlds.units import PLACES
 from toolhop_tools.worlds.world import CODE, World
+
+MONTHS = "January February March April May June July August September October November December"
 
 SHORT = 12
 """Words of a phrase that another may go around: "When was ... built?"."""
@@ -69,15 +72,25 @@ def hop_questions(
     return [_Wording(world, forms, drawn, Plan(hop, values=values)).text() for hop in hops]
 
 
+def in_words(day: date) -> str:
+    """``1 January 1900``."""
+    return f"{day.day} {MONTHS.split()[day.month - 1]} {day.year}"
+
+
 def _comparative(of: Attribute, *, most: bool) -> str:
     """What is greater ``was built later``, ``is longer``, ``has the higher fee``, does."""
     if of.verb:
-        return f"was {of.verb} {'later' if most else 'earlier'}"
+        return f"{_did(of)} {'later' if most else 'earlier'}"
     if of.more:
         return f"is {of.more if most else of.less}"
     if of.counted:
         return f"has {'more' if most else 'fewer'} {of.counted}"
     return f"has the {of.degrees[not most].removesuffix('st')}r {of.held or of.noun}"
+
+
+def _did(of: Attribute) -> str:
+    """``was built``, ``opened``."""
+    return of.verb if of.acts else f"was {of.verb}"
 
 
 def _degree(of: Attribute, *, most: bool) -> str:
@@ -90,6 +103,16 @@ def _degree(of: Attribute, *, most: bool) -> str:
 def _beside(does: str) -> str:
     """What stands next to a noun: ``built first`` of was, ``with the fewest pages`` of has."""
     return does.removeprefix("was ").replace("has ", "with ", 1)
+
+
+def _last(*, most: bool) -> str:
+    """Of dates and years: the greatest is the last."""
+    return "last" if most else "first"
+
+
+def _to_do(of: Attribute) -> str:
+    """``be built``, ``open``: after "the first to"."""
+    return of.acts or f"be {of.verb}"
 
 
 def _a(noun: str) -> str:
@@ -140,6 +163,9 @@ class _Wording:
             first, second = (self._full(end) for end in self.plan.pair)
             return self._say("pair", first=first, second=second, plural=of.plural)
         label = f" ({back[step]})" if step in self.plan.labelled else ""
+        if isinstance(step, Which) and self.plan.pair != parts(step):
+            compared = {**self._two(step), "chosen": self._which(step), "label": label}
+            return self._say("compared", take=self._say("choose"), **compared)
         if chosen := self._chosen(step):
             return self._say("chosen", take=self._say("choose"), label=label, **chosen)
         leans = any(part in back for node in nodes(step) for part in parts(node))
@@ -148,24 +174,28 @@ class _Wording:
 
     def _chosen(self, step: Entity) -> dict[str, str]:
         """Those that a step chooses from, and which it chooses; empty where a phrase says both."""
-        if isinstance(step, Which) and self.plan.pair != parts(step):
-            both = "{first} and {second}".format(**self._two(step))
-            return {"those": both, "chosen": self._which(step)}
-        if not isinstance(step, Pick):
+        if not isinstance(step, Pick) or repeated(step, self.world):
             return {}
         of = self._several(step)
-        those = f"the {of['set']}"
-        if ranked := self._ranked(step):
-            does, last = ranked.removeprefix("was ").rsplit(" ", 1)
-            chosen = f"the {last} to be {does}" if does != ranked.rsplit(" ", 1)[0] else ""
-            return {"those": those, "chosen": chosen or f"the one {_beside(ranked)}"}
-        if not (of["near"] and of["after"]):
+        those = self._those(step) if step.rank else f"the {of['linked']}"
+        if step.rank and (ranked := self._ranked(step)):
+            best = self.world.domain.attribute(step.type, step.rank.attribute)
+            to_do = f"the {_last(most=step.rank.most)} to {_to_do(best)}"
+            return {"those": those, "chosen": to_do if best.verb else f"the one {_beside(ranked)}"}
+        if not of["bound"]:
             return {}
         if step.rank:
             best = self.world.domain.attribute(step.type, step.rank.attribute)
             return {"those": those, "chosen": f"the {superlative(best, most=step.rank.most)}"}
-        those = f"the {of['plural']} {of['near']}"
-        return {"those": those, "chosen": f"the only one {of['after']}"}
+        return {"those": those, "chosen": f"the only one {of['only']}"}
+
+    def _those(self, node: Pick | Total) -> str:
+        """Those that one is chosen from, or that are counted; a bound is said after the rest."""
+        of = self._several(node)
+        if not of["bound"]:
+            return f"the {of['set']}"
+        self._add(self._say("group", set=of["linked"]))
+        return f"those {of['bound']}"
 
     # -- entities ---------------------------------------------------------------------------
 
@@ -192,8 +222,9 @@ class _Wording:
             if self.plan.pair != parts(node):
                 return f"the {more} one"
             return self._say("which adjective", more=more, plural=self._type(node).plural)
-        does = _comparative(of, most=node.most)
-        return self._say("which", does=_beside(does))
+        does, who = _comparative(of, most=node.most), self._who(node)
+        beside = f"{who} {does}" if of.acts else _beside(does)
+        return self._say("which", beside=beside, who=who, does=does)
 
     def _named(self, node: Named) -> str:
         of = self._type(node)
@@ -211,14 +242,12 @@ class _Wording:
         slots = {"relation": link.noun, "end": end, "noun": noun, "clause": link.clause.format(end)}
         is_bare = isinstance(of, Named) and not (of.by_code or self._type(of).is_said)
         is_bare = is_bare and not end.endswith("s")
-        if self.plan.back.get(node) == f"that {link.noun}" != f"that {noun}":
-            return "the {relation} of {end}".format(**slots)
         stands_in = not link.clause.endswith("{}")
         if stands_in and self._is_phrase(node.of):
             return "the {relation} of {end}".format(**slots)
         if not link.clause:
             return self._say("follow role short" if is_bare else "follow role", **slots)
-        if link.noun == noun or (self.plan.back.get(node) and noun not in link.noun):
+        if link.noun == noun:
             return "the {noun} {clause}".format(**slots)
         return self._say("follow short" if is_bare else "follow", **slots)
 
@@ -229,8 +258,8 @@ class _Wording:
         of, most = self.world.domain.attribute(node.type, node.rank.attribute), node.rank.most
         if superlative(of, most=most):
             return ""
-        if ranks(of):
-            return f"was {of.verb} {'last' if most else 'first'}"
+        if of.verb:
+            return f"{_did(of)} {_last(most=most)}"
         return f"has {_degree(of, most=most)}"
 
     def _pick(self, node: Pick) -> str:
@@ -244,9 +273,9 @@ class _Wording:
             if slots["phrase"].startswith("where "):
                 return f"the {rank} of the {slots['set']}"
             return self._say("pick adjective", rank=rank, **slots)
-        if ranks(of):
-            rank = "last" if most else "first"
-            return self._say("pick verb", rank=rank, verb=of.verb, **slots)
+        if of.verb:
+            construction = "pick repeated" if repeated(node, self.world) else "pick verb"
+            return self._say(construction, rank=_last(most=most), does=_to_do(of), **slots)
         return self._say("pick degree", rank=_beside(self._ranked(node)), **slots)
 
     def _is_phrase(self, node: Entity) -> bool:
@@ -256,8 +285,10 @@ class _Wording:
         """Those that are linked so and meet the conditions.
 
         Returns:
-            `set`, ``ships built by Asta that were launched before 1990``, and its `plural`; of one
-            the `noun` and the `phrase` after it: what is `near` it, and the clause `after` that.
+            `set`, ``ships built by Asta that were launched before 1990``, and apart those that are
+            `linked` so and the `bound`, ``launched before 1990``, of one ``that was launched ...``
+            (`only`), empty where it belongs to the verb of the link, "born in Velmora before
+            1990"; of one the `noun` and the `phrase` after it.
         """
         of = self.world.domain.types[node.type]
         noun, plural = of.noun, of.plural
@@ -269,8 +300,16 @@ class _Wording:
                 plural = f"{noun}s"
         near, after = self._joined(node, links, is_one=True)
         those = " ".join(self._joined(node, links, is_one=False)).strip()
-        said = {"noun": noun, "plural": plural, "near": near, "after": after}
-        return said | {"phrase": f"{near} {after}".strip(), "set": f"{plural} {those}"}
+        linked = self._joined(replace(node, conditions=()), links, is_one=False)
+        said = {"noun": noun, "phrase": f"{near} {after}".strip(), "set": f"{plural} {those}"}
+        said |= {"linked": f"{plural} {' '.join(linked).strip()}", "bound": "", "only": ""}
+        for condition in node.conditions if near == linked[0] else ():
+            if condition.test is not Test.IS:
+                bound = self._condition(node.type, condition, is_one=True, is_bare=True)
+                does = self._condition(node.type, condition, is_one=True, is_bare=False)
+                is_done = self.world.domain.attribute(node.type, condition.attribute).verb
+                said |= {"bound": bound, "only": f"{self._who(node)} {does}" if is_done else bound}
+        return said
 
     def _joined(self, node: Pick | Total, links: list[str], *, is_one: bool) -> tuple[str, str]:
         """What is said after a noun: participles, then clauses: who and that come first."""
@@ -285,11 +324,16 @@ class _Wording:
         bounds = (condition for condition in node.conditions if condition.test is not Test.IS)
         for condition in bounds:
             verb = self.world.domain.attribute(node.type, condition.attribute).verb
-            bound = self._condition(node.type, condition, is_one=is_one)
-            if not verb and is_one:
+            is_bare = (
+                is_one and (not phrase or phrase.split()[0] in BEFORE) and " and " not in phrase
+            )
+            bound = self._condition(
+                node.type, condition, is_one=is_one, is_bare=is_bare and not verb
+            )
+            if not verb and is_bare:
                 bare.append(bound)
             elif phrase.startswith(f"{verb} ") and " and " not in phrase:
-                phrase += bound.split(f" {verb}", 1)[1]
+                phrase += bound.split(verb, 1)[1]
             else:
                 does.append(bound)
         after = [f"{who} {' and '.join(does)}"] if does else []
@@ -306,17 +350,22 @@ class _Wording:
             return self.world.domain.relation(link.end_type, link.relation).back.format(end)
         return self.world.domain.relation(kind, link.relation).linked.format(end)
 
-    def _condition(self, kind: str, condition: Condition, *, is_one: bool) -> str:
-        """``was built after 1900``, with a verb for one or several; ``longer than 90 metres``."""
+    def _condition(self, kind: str, condition: Condition, *, is_one: bool, is_bare: bool) -> str:
+        """``was built after 1900``, of one or several; ``longer than 90 metres`` where bare."""
         of = self.world.domain.attribute(kind, condition.attribute)
         above = condition.test is Test.ABOVE
         if of.verb:
-            was = "was" if is_one else "were"
-            return f"{was} {of.verb} {'after' if above else 'before'} {condition.value}"
+            was = "that " if of.acts and is_bare else ""
+            was = was if of.acts or is_bare else "was " if is_one else "were "
+            day = str(condition.value)
+            if of.kind is Kind.DATE:
+                day = in_words(date.fromisoformat(day))
+            return f"{was}{of.verb} {'after' if above else 'before'} {day}"
         bound = f"{condition.value:,} {of.unit}".strip()
-        if of.more:
-            return f"{'' if is_one else 'are '}{of.more if above else of.less} than {bound}"
-        has = "with" if is_one else "have"
+        if of.more and of.measured:
+            are = "" if is_bare else "is " if is_one else "are "
+            return f"{are}{of.more if above else of.less} than {bound}"
+        has = "with" if is_bare else "has" if is_one else "have"
         if of.counted:
             return f"{has} {'more' if above else 'fewer'} than {bound} {of.counted}"
         return f"{has} {_a(of.noun)} of {'more' if above else 'less'} than {bound}"
@@ -327,6 +376,9 @@ class _Wording:
             key=lambda end: (is_long(end, self.plan.back), end not in self.plan.back),
         )
         first, second = (self._entity(end) for end in ends)
+        noun = self._type(ends[1]).noun
+        if noun in first and isinstance(ends[1], Follow) and ends[1] not in self.plan.back:
+            second = second.replace(f"the {noun} ", "the one ", 1)
         return {"first": first, "second": second}
 
     # -- what is asked ----------------------------------------------------------------------
@@ -350,26 +402,49 @@ class _Wording:
             case Follow():
                 return self._ask_follow(asked)
             case _:
-                if isinstance(asked, Pick) and (ranked := self._ranked(asked)):
-                    slots = {"ranked": ranked, "phrase": self._full(asked)}
-                    return self._say("ask of", **(self._several(asked) | slots))
-                what = "who is" if self._who(asked) == "who" else "what is the name of"
-                return self._say("ask entity", what=what, phrase=self._full(asked))
+                if isinstance(asked, Pick) and (question := self._ask_pick(asked)):
+                    return question
+                phrase = self._full(asked)
+                return self._say("ask entity", what=self._what(asked, phrase), phrase=phrase)
+
+    def _ask_pick(self, asked: Pick) -> str:
+        """``Which of the ships ... was built first?``; empty where a phrase says it all."""
+        if repeated(asked, self.world):
+            return ""
+        said, which = self._several(asked), "who" if self._who(asked) == "who" else "which"
+        if ranked := self._ranked(asked):
+            return self._say("ask of", those=self._those(asked), ranked=ranked)
+        if not said["bound"]:
+            return ""
+        if asked.rank is None:
+            return self._say("ask only", **said, which=which)
+        of = self.world.domain.attribute(asked.type, asked.rank.attribute)
+        best = f"the {superlative(of, most=asked.rank.most)}"
+        return self._say("ask best", those=self._those(asked), which=which, best=best)
 
     def _ask_follow(self, asked: Follow) -> str:
         link, noun = self.world.domain.relation(asked.type, asked.relation), self._type(asked).noun
         phrase, who = self._full(asked), self._who(asked)
         if not (link.clause.startswith(("who ", "that ")) and link.clause.endswith("{}")):
-            what = "who is" if who == "who" else "what is the name of"
-            return self._say("ask entity", what=what, phrase=phrase)
+            return self._say("ask entity", what=self._what(asked, phrase), phrase=phrase)
         does = link.clause.format(self._entity(asked.of)).removeprefix(f"{who} ")
         which = "who" if who == "who" else f"which {noun}"
         return self._say("ask clause", which=which, does=does, phrase=phrase)
 
+    def _what(self, asked: Entity, phrase: str) -> str:
+        """``which town is``, before "the birthplace of Asta"."""
+        if self._who(asked) == "who":
+            return "who is"
+        noun = self._type(asked).noun
+        is_said = isinstance(asked, Pick) or noun in phrase.split(" of ")[0]
+        return "which is" if is_said else f"which {noun} is"
+
     def _gap(self, asked: Gap) -> str:
         of, plural = self.world.domain.attribute(asked.type, asked.attribute), ""
         plural = self.world.domain.types[asked.type].plural
-        slots = {"noun": of.noun, "verb": of.verb, "plural": plural, "answer": _answer(of.unit)}
+        did, verb = ("did", of.acts) if of.acts else ("were", of.verb)
+        slots = {"noun": of.noun, "did": did, "verb": verb, "plural": plural}
+        slots["answer"] = _answer(of.unit)
         slots["unit"] = "days" if of.kind is Kind.DATE else "years"
         construction = "ask time" if of.verb else "ask gap"
         if self.plan.pair == parts(asked):
@@ -383,7 +458,7 @@ class _Wording:
             answer = " Answer as YYYY-MM-DD."
         if asked.later:
             days = f"{asked.later:,}"
-            slots = {"days": days, "noun": of.noun, "verb": of.verb, "end": end, "answer": answer}
+            slots = {"days": days, "noun": of.noun, "did": _did(of), "end": end, "answer": answer}
             is_said = of.verb and not self._is_phrase(asked.of)
             return self._say("ask later verb" if is_said else "ask later", **slots)
         is_short = len(end.split()) <= SHORT
@@ -393,18 +468,19 @@ class _Wording:
             is_short = is_short and (bool(by.more) or not by.verb)
         if of.verb and is_short:
             when = "when" if of.kind is Kind.DATE else "in what year"
-            return self._say("ask when", when=when, verb=of.verb, end=end, answer=answer)
+            did, verb = ("did", of.acts) if of.acts else ("was", of.verb)
+            return self._say("ask when", when=when, did=did, verb=verb, end=end, answer=answer)
         if of.counted and is_short:
             return self._say("ask counted", counted=of.counted, end=end)
         return self._say("ask", noun=of.noun, end=end, answer=answer)
 
     def _total(self, asked: Total) -> str:
-        several = self._several(asked)["set"]
+        those = self._those(asked)
         if asked.how is Sum.COUNT:
-            return self._say("ask count", set=several)
+            return self._say("ask count", those=those.removeprefix("the "))
         of = self.world.domain.attribute(asked.type, asked.attribute)
         is_mean = asked.how is Sum.MEAN
-        slots = {"how": "average" if is_mean else "total", "noun": of.noun, "set": several}
+        slots = {"how": "average" if is_mean else "total", "noun": of.noun, "those": those}
         return self._say("ask sum", answer=_answer(of.unit, is_mean), **slots)
 
 
