@@ -122,7 +122,7 @@ TANKER = Condition("class", Bound.IS, "tanker")
         (Pick("ship", (BUILT, HOMES)), "the only ship built by {0} and registered at {1}"),
         (
             Total("ship", Sum.TOTAL, "power", (BUILT,), (BEFORE, TANKER)),
-            "Consider the tankers built by {0}. Give the total engine power of those launched before",
+            "Consider the tankers built by {0}. Give the total engine power of those launched",
         ),
     ],
 )
