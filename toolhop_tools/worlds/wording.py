@@ -247,7 +247,7 @@ class _Wording:
             return "the {relation} of {end}".format(**slots)
         if not link.clause:
             return self._say("follow role short" if is_bare else "follow role", **slots)
-        if link.noun == noun:
+        if link.noun == noun or (node in self.plan.back and noun not in link.noun):
             return "the {noun} {clause}".format(**slots)
         return self._say("follow short" if is_bare else "follow", **slots)
 
@@ -433,11 +433,14 @@ class _Wording:
 
     def _what(self, asked: Entity, phrase: str) -> str:
         """``which town is``, before "the birthplace of Asta"."""
+        noun = self._type(asked).noun
         if self._who(asked) == "who":
             return "who is"
-        noun = self._type(asked).noun
-        is_said = isinstance(asked, Pick) or noun in phrase.split(" of ")[0]
-        return "which is" if is_said else f"which {noun} is"
+        if isinstance(asked, Pick):
+            return "which is"
+        if phrase.startswith(f"the {noun} "):
+            return "what is the name of"
+        return "what is" if noun in phrase.split(" of ")[0] else f"which {noun} is"
 
     def _gap(self, asked: Gap) -> str:
         of, plural = self.world.domain.attribute(asked.type, asked.attribute), ""
