@@ -111,7 +111,7 @@ def honest(item: Item) -> tuple[Call, ...]:
     return (*asks, *gold)
 
 
-ASKS = Call("talk_to_user", {"question": "What is it?"})
+ASKS = Call("talk_to_user", {"question": "What is it?", "about": ""})
 
 
 async def played(item: Item, calls: Sequence[Call], box: Sandbox) -> Trace:

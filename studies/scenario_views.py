@@ -226,7 +226,7 @@ def interval(rows: Sequence[Judged], resamples: int, seed: int) -> tuple[float, 
 
 # -- shallow policies --------------------------------------------------------------------------
 
-ASK = ("talk_to_user", '{"question": "What do I need to know?"}')
+ASK = ("talk_to_user", '{"question": "What do I need to know?", "about": ""}')
 CHANGE = ("change_tools", '{"reason": "None fits.", "need": "what the task asks for"}')
 GIVE_UP = ("give_up", '{"reason": "It cannot be done."}')
 ANSWER = Reply("<answer>unknown</answer>")

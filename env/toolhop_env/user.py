@@ -1,31 +1,27 @@
 """The user of an episode, by a rule and without a model.
 
 The user knows the values that the question hides (`toolhop_tools.scenarios.label.Hidden`), and
-nothing else: no answer of a sub-question, and not the final one. A question for a hidden value gets
-it; a question that does not say what it is about is asked back, once; to any other the user says
-that they do not know. What is said follows from the item, the earlier questions and this one alone.
+nothing else: no answer of a sub-question, and not the final one. Whoever asks says which parameter
+a value is needed for, and gets it; to any other the user says that they do not know. No rule reads
+the question itself. What is said follows from the item, the earlier questions and this one alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.dates import whole_date
 from toolhop_tools.declared import described
 from toolhop_tools.english import apart
 from toolhop_tools.model import ActionChoice, EpisodeAction, Item
 from toolhop_tools.scenarios.label import Hidden, hidden_in, is_answer
-from toolhop_tools.words import as_text, runs, words
+from toolhop_tools.words import as_text, runs, scalars, words
 
 ASK_BACK = "What do you want to know? Please name the parameter that you need it for."
 UNKNOWN = "I do not know."
-QUESTION_WORDS = ("who", "where", "when", "how", "which")
-LEAST_SHARED = 3
-"""Runs of letters that words which are spelled alike share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,32 +58,22 @@ def user_reply(
 ) -> UserReply:
     """What the user says to a question.
 
-    `about` decides where it names a parameter, in any spelling. Else the question does, by what it
-    names first: a hidden value is told where its parameter, its kind or a word that only its
-    description has stands before any other parameter or tool of the item.
+    `about` says what is asked for: a parameter, or what a hidden value is. Where there is none (a
+    tool of another schema), the question's words are taken for it if they name a hidden value and
+    no other parameter of the item's tools.
 
     Args:
         item: with or without hidden values.
         earlier: the arguments of the questions so far in the episode, in order.
         arguments: of this question: ``question``, and ``about`` where it is given.
     """
-    asked, about = _question(arguments), _about(arguments)
+    about = arguments.get("about")
+    text = about if isinstance(about, str) else _question(arguments)
     known = secrets(item)
-    for text in (about, asked):
-        places = {
-            n: _place(text, _names(item, one))
-            if text is about or _may_ask_for(text, item, one)
-            else None
-            for n, one in enumerate(known)
-        }
-        first = min((at for at in places.values() if at is not None), default=None)
-        other = _place(text, _others(item, known))
-        if first is not None and (other is None or first <= other):
-            return told([one for n, one in enumerate(known) if places[n] == first])
-        if text is about and other is not None:
-            return UserReply(UNKNOWN)
-    names_other = _place(asked, _others(item, known)) is not None
-    return UserReply(UNKNOWN if earlier or names_other else ASK_BACK)
+    named = [one for one in known if _names_one(text, _names(item, one))]
+    if named and (text is about or not _names_one(text, _others(item, known))):
+        return told(named)
+    return UserReply(UNKNOWN if earlier or text is about else ASK_BACK)
 
 
 def secrets(item: Item) -> list[Hidden]:
@@ -124,95 +110,31 @@ def _question(arguments: Mapping[str, JSON]) -> str:
     return " ".join(one for one in arguments.values() if isinstance(one, str))
 
 
-def _about(arguments: Mapping[str, JSON]) -> str:
-    about = arguments.get("about")
-    return about if isinstance(about, str) else ""
-
-
-def _place(text: str, names: Iterable[Sequence[str]]) -> int | None:
-    """Where a text names one of these first, in words; None where it names none."""
-    said = apart(text)
-    places = [
-        at
-        for name in names
-        for at in range(len(said) - len(name) + 1)
-        if name and all(map(_alike, said[at:], name))
-    ]
-    return min(places, default=None)
-
-
-def _may_ask_for(text: str, item: Item, one: Hidden) -> bool:
-    """Whether a question's first question word goes with a value: *when* with a date, *how* with a
-    number, *which* with one of its names behind it, *who is the* likewise, *where* with none.
-    """
-    said = apart(text)
-    at = next((n for n, word in enumerate(said) if word in QUESTION_WORDS), None)
-    if at is None:
-        return True
-    match said[at]:
-        case "when":
-            return whole_date(as_text(one.value)) is not None
-        case "how":
-            return isinstance(one.value, int | float)
-        case "which":
-            return _place(" ".join(said[at + 1 :]), _names(item, one)) == 0
-        case "who" if said[at + 1 : at + 3] == ("is", "the"):
-            return _place(" ".join(said[at + 3 :]), _names(item, one)) == 0
-        case _:
-            return False
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether two words are spelled alike, to most of their runs of three letters."""
-    if one == other:
-        return True
-    runs_of = [{word[n : n + 3] for n in range(len(word) - 2)} for word in (one, other)]
-    shared = len(runs_of[0] & runs_of[1])
-    return shared >= LEAST_SHARED and 3 * shared >= 2 * min(map(len, runs_of))
+def _names_one(text: str, names: Iterable[tuple[str, ...]]) -> bool:
+    """Whether one of some names stands in a text, word for word."""
+    return any(runs(name, apart(text)) for name in names)
 
 
 def _names(item: Item, one: Hidden) -> set[tuple[str, ...]]:
-    """How a hidden value can be named, in words."""
-    kind = apart(noun(one))
-    found = {apart(name) for name in (one.parameter, *one.aliases)} | {kind, kind[:1]}
-    found.add(apart(one.parameter.split(".")[0]))
-    if 1 <= one.hop <= len(item.hops):
-        found.add(apart(f"{item.hops[one.hop - 1].tool.name}.{one.parameter}"))
-    if whole_date(as_text(one.value)) is not None:
-        found.add(("when",))
-    own, path = _parameter(item, one), one.parameter.split(".")[0]
-    texts = (text for name, text in _texts(item) if name != path)
-    rest = {word for text in texts for word in apart(text)} | {*apart(item.question)}
-    return found | {(word,) for word in apart(own) if len(word) > 3 and word not in rest}
+    """How a hidden value can be named, in words: its parameter, what it is, and what stands beside
+    it in the call (``{"column": "birthplace", "value": ...}``).
+    """
+    path, hop = one.parameter.split("."), item.hops[one.hop - 1 : one.hop]
+    texts = [one.parameter, path[0], *one.aliases, noun(one)]
+    texts += [f"{each.tool.name}.{one.parameter}" for each in hop]
+    for each in hop if len(path) > 1 else ():
+        found = scalars(dict(each.gold.arguments) if each.gold else {})
+        beside = [value for place, value in found if [*map(str, place[:-1])] == path[:-1]]
+        texts += [value for value in beside if isinstance(value, str) and value != one.value]
+    return {apart(text) for text in texts} - {()}
 
 
 def _others(item: Item, known: Sequence[Hidden]) -> set[tuple[str, ...]]:
-    """How the other parameters of the item's tools are named, and the tools. *Which* asks, and
-    *the name of* anything asks for it, whatever parameters are called so.
-    """
+    """How the other parameters of the item's tools are named."""
     own = set[tuple[str, ...]]().union(*(_names(item, one) for one in known))
     tools = [*item.tools.values(), *(hop.tool for hop in item.hops)]
     tools = [tool for tool in tools if not isinstance(tool.body, EpisodeAction | ActionChoice)]
-    named = {apart(name) for tool in tools for name in described(tool.schema.parameters)}
-    named |= {(word,) for tool in tools for word in apart(tool.name) if len(word) > 3}
-    return named - own - {(word,) for word in (*QUESTION_WORDS, "name")}
-
-
-def _texts(item: Item) -> Iterator[tuple[str, str]]:
-    """All that schemas say, with the parameter that it is said of; none for a tool."""
-    for tool in item.all_tools.values():
-        yield "", tool.schema.description
-        for name, part in described(tool.schema.parameters).items():
-            yield name, str(part.get("description", "")) if isinstance(part, dict) else ""
-
-
-def _parameter(item: Item, one: Hidden) -> str:
-    """What the schema says of a hidden value's parameter."""
-    if not 1 <= one.hop <= len(item.hops):
-        return ""
-    parameters = described(item.hops[one.hop - 1].tool.schema.parameters)
-    part = parameters.get(one.parameter.split(".")[0])
-    return str(part.get("description", "")) if isinstance(part, dict) else ""
+    return {apart(name) for tool in tools for name in described(tool.schema.parameters)} - own
 
 
 def faithful(text: str, reply: UserReply, item: Item) -> bool:

@@ -377,7 +377,7 @@ def test_a_labelled_item_has_a_user_of_its_own_and_other_tools_come(
     item = scenes.unmatched(reserve=True)
     monkeypatch.setattr("toolhop_agents.cli.play.load", lambda _: DataSet("s", "", (item,)))
     lines = """
-talk_to_user question="Which country?"
+talk_to_user question="Which country?" about=country
 change_tools reason="none fits" need="capital of a country"
 :tool capital_of
 capital_of country=Norway

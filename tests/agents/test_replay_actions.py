@@ -25,12 +25,12 @@ def acting(name: str, **arguments: str) -> RawCall:
 
 
 ACTING = (
-    Reply(calls=(acting("talk_to_user", question="Which country?"),)),
+    Reply(calls=(acting("talk_to_user", question="Which country?", about="country"),)),
     Reply(calls=(acting("change_tools", reason="?", need="letters"), acting("capital_of"))),
     Reply(
         calls=(
             acting("capital_of", country="Norway"),
-            acting("talk_to_user", question="Which country?"),
+            acting("talk_to_user", question="Which country?", about="country"),
             acting("count_people", city="Oslo"),
         )
     ),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.model import Body, EpisodeAction, Flaky, GoldCall, Hop, Item, Tool, ToolSchema
+from toolhop_tools.scenarios.actions import TALK_TO_USER
 from toolhop_tools.scenarios.label import Hidden, Label, Scenario, labelled
 
 CAPITALS = {"Norway": "Oslo", "Italy": "Rome"}
@@ -17,9 +18,9 @@ PEOPLE = {"Oslo": 717710, "Rome": 2748109}
 def tool(name: str, about: str, body: Body | None = None, **parameters: str) -> Tool:
     """A tool whose parameters are required texts; one whose name ends with ``_`` is optional."""
     shapes: dict[str, JSON] = {
-        key.rstrip("_"): {"type": "string", "description": text} for key, text in parameters.items()
+        key: {"type": "string", "description": text} for key, text in parameters.items()
     }
-    required: list[JSON] = [key for key in parameters if not key.endswith("_")]
+    required: list[JSON] = [*parameters]
     schema: dict[str, JSON] = {"type": "object", "properties": shapes, "required": required}
     source = f"def {name}(**given):\n    return given"
     return Tool(ToolSchema(name, about, schema), body or Program(source, name))
@@ -37,9 +38,7 @@ POPULATION = tool(
     Program(f"def count_people(city):\n    return {PEOPLE!r}[city]", "count_people"),
     city="Where they live.",
 )
-ASK = tool(
-    "talk_to_user", "Ask the user.", EpisodeAction.ASK_USER, question="What.", about_="A name."
-)
+ASK = TALK_TO_USER
 CHANGE = tool(
     "change_tools", "Other tools.", EpisodeAction.CHANGE_TOOLS, reason="Why.", need="What."
 )

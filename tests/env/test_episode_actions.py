@@ -26,7 +26,7 @@ from toolhop_env.user import UserReply
 from toolhop_sandbox.base import Program
 from toolhop_tools.model import EpisodeAction, Flaky, Item
 
-ASKS = raw("talk_to_user", {"question": "Which country?"}, "ask")
+ASKS = raw("talk_to_user", {"question": "Which country?", "about": "country"}, "ask")
 CHANGES = raw("change_tools", {"reason": "none fits", "need": "the capital of a country"}, "change")
 GIVES_UP = raw("give_up", {"reason": "nothing fits"}, "end")
 LOOKS_UP = raw("capital_of", {"country": "Norway"}, "look")
@@ -210,8 +210,8 @@ def test_a_model_words_what_the_user_says() -> None:
 
 
 def test_a_model_says_what_a_question_asks_for_that_the_rule_does_not_understand() -> None:
-    means = raw("talk_to_user", {"question": "Where do you mean?"}, "means")
-    odd = raw("talk_to_user", {"question": "Hm?"}, "odd")
+    means = raw("talk_to_user", {"question": "Where do you mean?", "about": "place"}, "means")
+    odd = raw("talk_to_user", {"question": "Hm?", "about": "king"}, "odd")
     words = Words("I do not know.")
     replies = calling(means), calling(odd), calling(GIVES_UP)
     trace = played(hiding(), *replies, stand_ins=StandIns(wording=words))

@@ -116,11 +116,11 @@ FLAKY = item(
 
 LOOKS = calling(raw("capital_of", {"country": "Norway"}))
 COUNTS = calling(raw("count_people", {"city": "Oslo"}))
-ASKS = calling(raw("talk_to_user", {"question": "Which country?"}))
+ASKS = calling(raw("talk_to_user", {"question": "Which country?", "about": "country"}))
 CHANGES = calling(raw("change_tools", {"reason": "none fits", "need": "capitals"}))
 GIVES_UP = calling(raw("give_up", {"reason": "it cannot be done"}))
 AT_ONCE = calling(
-    raw("talk_to_user", {"question": "Which country?"}),
+    raw("talk_to_user", {"question": "Which country?", "about": "country"}),
     raw("change_tools", {"reason": "none fits", "need": "capitals"}),
     raw("give_up", {"reason": "it cannot be done"}),
 )
@@ -495,7 +495,7 @@ def test_what_the_agent_suggests_to_the_user_is_not_said_by_that() -> None:
     async def go() -> Trace:
         box = CannedSandbox(answers)
         async with box, Episode(PLAIN, box, None, stand_ins=StandIns(user=Echo())) as one:
-            await one.step(calling(raw("talk_to_user", {"question": "Is it Bhutan?"})))
+            await one.step(calling(raw("talk_to_user", {"question": "Is it Bhutan?", "about": "country"})))
             await one.step(calling(raw("capital_of", {"country": "Bhutan"})))
             await one.step(WRONG)
         return one.trace

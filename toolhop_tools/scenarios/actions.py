@@ -20,11 +20,11 @@ class Offer(StrEnum):
 
 
 def _action(name: str, description: str, body: EpisodeAction, **parameters: str) -> Tool:
-    """A tool whose parameters are texts; one whose name ends with ``_`` is optional."""
+    """A tool whose parameters are texts."""
     properties: dict[str, JSON] = {
-        key.rstrip("_"): {"type": "string", "description": text} for key, text in parameters.items()
+        key: {"type": "string", "description": text} for key, text in parameters.items()
     }
-    required: list[JSON] = [key for key in parameters if not key.endswith("_")]
+    required: list[JSON] = [*parameters]
     schema: dict[str, JSON] = {"type": "object", "properties": properties, "required": required}
     return Tool(ToolSchema(name, description, schema), body)
 
@@ -34,7 +34,7 @@ TALK_TO_USER = _action(
     "Ask the user for something that the task leaves out and that only the user can know.",
     EpisodeAction.ASK_USER,
     question="What you want to know.",
-    about_="The name of the parameter, of a tool that you have, that you need a value for.",
+    about="The name of the parameter, of a tool that you have, that you need a value for.",
 )
 CHANGE_TOOLS = _action(
     "change_tools",
