@@ -13,11 +13,11 @@ from toolhop_tools.worlds.spec import BENCHMARKS, parse
 
 NAME = "worlds-2026.11"
 FIRST = (
-    "d6ddf7f485437abd07e835d061ff896a2de7068e457cd964fec9e959d53581b8",
-    "0bbbb10d25013ab1662ca2bebd00ccea2ca9265c37e5459e678f0c279bdcfa29",
-    "b59f4181bab012a996a7c2b862b0ed8978cfda94a5a6a15f978ee5e3655fb294",
-    "c45151ac4c15106aa8ccb8ea77f94a028ba02260d5304eac169a4db2cbf7bf66",
-    "f5b146021d383cdc2b90c0aab12e7b29e4428560baa81495aed28e2047813e5e",
+    "9b413fa5ce1c5f4ffa005e387c4f44157fbc2e48d4a2ad7eeb30258f07c37182",
+    "f1f4f4854fc9e60806cbad0b62daa75d8323de72bb001a8fae08ea941d0d4f99",
+    "1281c13d390480ab83368a877123a9bea17a22a732a92508d4c1552dc0bfe072",
+    "9c9be97d0eb0f696e80c8dcd659e0360a2af8e17fa17c02b0b70d8afbe54c0ec",
+    "07e147541e2f6ce5c2e957a598c9b22c4ca1c61f56186d2d81741f167c82c462",
 )
 """Digests of the first item of each tier, before it gets its id."""
 

@@ -24,8 +24,10 @@ from toolhop_tools.worlds.expression import (
     Pick,
     Rank,
     Read,
+    Spelled,
     Sum,
     Test,
+    Text,
     Total,
     Which,
 )
@@ -90,9 +92,9 @@ class _Drawing:
     def top(self, hops: int, joins: bool) -> Expression:
         """What is asked: an entity, an attribute of one, or what is made of several."""
         kind = self._type()
-        ways = [self._read, self._read, self._total, self._name]
+        ways = [*[self._read] * 4, *[self._total] * 2, *[self._name] * 2, self._spelled]
         if joins and hops >= JOINED:
-            ways += [self._gap]
+            ways += [self._gap] * 2
         return self.drawn.choice(ways)(kind, hops, joins)
 
     def _type(self) -> str:
@@ -113,6 +115,16 @@ class _Drawing:
         later = self.drawn.randint(*DAYS_LATER) if moves else 0
         below = hops - 1 - bool(unit) - bool(later)
         return Read(kind, attribute, self.reach(kind, self._any(kind), below, joins), unit, later)
+
+    def _spelled(self, kind: str, hops: int, joins: bool) -> Expression:
+        of = self.world.domain.types[kind]
+        if of.names.startswith("{person}") and self.drawn.random() < 0.5:
+            end = self.reach(kind, self._any(kind), hops - 1, joins)
+            return Spelled(Text.INITIALS, kind, end)
+        if not of.code:
+            raise Stuck
+        # The code is mostly a call of its own.
+        return Spelled(Text.DIGITS, kind, self.reach(kind, self._any(kind), hops - 2, joins))
 
     def _gap(self, kind: str, hops: int, joins: bool) -> Expression:
         del joins

@@ -35,32 +35,29 @@ class Filters(Maker):
             self.where(kind, links, arguments)
             return
         for column, end in sorted(links, key=lambda link: link[0] is not narrow):
-            noun, form = self.world.domain.types[end].noun, self.surface.form(end)
-            arguments.add(
-                Param(
-                    Role.LINK,
-                    column.of,
-                    f"{column.name}_include"
-                    if column.many
-                    and "." not in column.of
-                    and self.surface.style is not Style.SERVICE
-                    else f"{column.name}Include"
-                    if column.many and "." not in column.of
-                    else column.name,
-                    column.type,
-                    required=column is narrow,
-                ),
-                {
-                    "type": "string",
-                    "description": f"Only {of.plural} {self.linked(column, 'this', end)}: the "
-                    f"{noun}'s {form}{self.example(end)}.",
-                },
-            )
+            self.link(of, column, end, arguments, required=column is narrow)
         attributes = self.surface.attributes(kind)
         if self.surface.style is Style.VALUES:
             self.generic(of, attributes, arguments)
         else:
             self.bounds(of, attributes, arguments)
+
+    def link(
+        self, of: EntityType, column: Column, end: str, arguments: Arguments, *, required: bool
+    ) -> None:
+        """The argument of a link to an entity of a type."""
+        noun, form = self.world.domain.types[end].noun, self.surface.form(end)
+        include = "Include" if self.surface.service else "_include"
+        own_list = column.many and "." not in column.of
+        name = column.name + include * own_list
+        arguments.add(
+            Param(Role.LINK, column.of, name, column.type, required=required),
+            {
+                "type": "string",
+                "description": f"Only {of.plural} {self.linked(column, 'this', end)}: the "
+                f"{noun}'s {form}{self.example(end)}.",
+            },
+        )
 
     def linked(self, column: Column, which: str, end: str) -> str:
         """A link to "this" or "a given" entity of a type, in words."""

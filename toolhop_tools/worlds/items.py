@@ -34,6 +34,7 @@ from toolhop_tools.worlds.rivals import Rivals
 from toolhop_tools.worlds.search import Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
+from toolhop_tools.worlds.surface import CODE, NAME
 from toolhop_tools.worlds.tools import toolbox
 from toolhop_tools.worlds.wording import hop_questions, word
 from toolhop_tools.worlds.world import Value, World, filled, make
@@ -322,6 +323,8 @@ def _asks(call: Call, made: Made, questions: Mapping[int, str]) -> str:
         return f"Which date is {given[1]} days after {given[0]}?"
     if call.tool.shape is Shape.IDENTIFY:
         return f"Which {call.tool.columns[0].name} belongs to {given[0]}?"
+    if call.tool.shape is Shape.RECORD and call.read in {CODE, NAME}:
+        return f"What is the {call.read} of {given[0]}?"
     if isinstance(call.node, Read) and (call.node.unit or call.node.later):
         of = call.tool.world.domain.attribute(call.node.type, call.node.attribute)
         return f"What is the {of.noun} of {given[0]}?"

@@ -26,6 +26,8 @@ class Shape(StrEnum):
     """An entity's fields, by its key."""
     IDENTIFY = "identify"
     """An entity's key, by its other identifier: code by name, or name by code."""
+    MATCH = "match"
+    """The one entity that several keys name together: links and categories."""
     FIND = "find"
     """Entities by what they are linked to, with conditions, sorted."""
     TOTAL = "total"
@@ -40,8 +42,16 @@ class Shape(StrEnum):
     """Days between two dates."""
     SHIFT = "shift"
     """The date a number of days after another."""
+    INITIALS = "initials"
+    """The initials of a name."""
+    DIGITS = "digits"
+    """The number in a code."""
     LIST = "list"
     """All entities of a type, paged."""
+
+
+LEAST_KEYS = 2
+"""That a `Shape.MATCH` takes."""
 
 
 class Role(StrEnum):
@@ -61,8 +71,8 @@ class Role(StrEnum):
     """The field `Param.of` is meant. Choices: of totals the total and the mean (with an empty `of`
     the count), of comparisons the smaller and the greater, else one."""
     VALUE = "value"
-    """A number in the unit `Param.of`, or one of two values: dates, or a date and then days
-    (``first``, ``second``)."""
+    """A number in the unit `Param.of`; one of two values: dates, or a date and then days
+    (``first``, ``second``); or a name or code of the type `Param.of`."""
     UNIT = "unit"
     """The unit `Param.of` to convert into; one choice."""
     PAGE = "page"

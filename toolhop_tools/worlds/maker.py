@@ -100,6 +100,10 @@ class Maker:
             said = f"a list of {end.noun} {form}s{apart}"
         return f"`{column.name}`, the {column.noun}" + (f" ({said})" if said else "")
 
+    def shown(self, kind: str) -> list[str]:
+        """What names an entity in a result that has no more of it."""
+        return [CODE, NAME] if kind in self.surface.keyed else [NAME]
+
     def missing(self, form: str) -> str:
         """What happens where no entity has the key."""
         gives = "gives no rows" if self.surface.style is Style.TABLES else "is an error"

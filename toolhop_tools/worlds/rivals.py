@@ -27,8 +27,10 @@ from toolhop_tools.worlds.expression import (
     Pick,
     Rank,
     Read,
+    Spelled,
     Sum,
     Test,
+    Text,
     Total,
     Undefined,
     Which,
@@ -359,7 +361,9 @@ class _Search:
         """Values of entities, of two, or of many."""
         world = self.rivals.world
         makers = [self._read(hops, everything), self._gaps(hops, everything)]
-        if isinstance(self.asked, Total) or wanted.startswith("number"):
+        if isinstance(self.asked, Spelled):
+            makers = [self._spelled(self.asked, hops, everything)]
+        elif isinstance(self.asked, Total) or wanted.startswith("number"):
             makers.append(self._totals(hops, everything, bounds))
         for maker in makers:
             for expression, named in maker:
@@ -388,6 +392,21 @@ class _Search:
                     ends = (way.expression, Named(way.type, way.name))
                     first, second = (Read(way.type, attribute, e, unit, later) for e in ends)
                     yield first, second
+
+    def _spelled(
+        self, asked: Spelled, hops: int, everything: frozenset[Named | _Bound]
+    ) -> Iterator[tuple[Expression, Expression]]:
+        types = self.rivals.world.domain.types
+        is_person = asked.how is Text.INITIALS
+        for way in self._mixed(self.ways[hops - 1]):
+            of = types[way.type]
+            fits = of.names.startswith("{person}") if is_person else of.code
+            if fits and way.given == everything:
+                end = Named(way.type, way.name)
+                yield (
+                    Spelled(asked.how, way.type, way.expression),
+                    Spelled(asked.how, way.type, end),
+                )
 
     def _gaps(
         self, hops: int, everything: frozenset[Named | _Bound]

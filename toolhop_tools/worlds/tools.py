@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.exposed import COMPUTING
 from toolhop_tools.worlds.knobs import Knobs, Near, Style
 from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox, by_name
 from toolhop_tools.worlds.surface import REGISTERS, Surface
@@ -15,7 +16,7 @@ from toolhop_tools.worlds.tools_several import SeveralMaker
 from toolhop_tools.worlds.tools_worked import WorkedMaker
 from toolhop_tools.worlds.world import World, filled
 
-SAME_EVERYWHERE = {Shape.IDENTIFY, Shape.LIST, Shape.CONVERT, Shape.DAYS, Shape.SHIFT}
+SAME_EVERYWHERE = {Shape.IDENTIFY, Shape.LIST, *COMPUTING}
 """Shapes without twins: names and codes are the same in every register."""
 
 
@@ -62,6 +63,8 @@ def _made(world: World, surface: Surface, listing: bool) -> Iterator[MadeTool]:
         yield one.record(kind, of)
         if of.code:
             yield one.identify(kind, of)
+        if match := one.match(kind, of):
+            yield match
         yield from several.find(kind, of)
         if surface.links(kind):
             yield several.total(kind, of)
@@ -74,3 +77,5 @@ def _made(world: World, surface: Surface, listing: bool) -> Iterator[MadeTool]:
         yield worked.convert(units)
     yield worked.days()
     yield worked.shift()
+    yield worked.initials()
+    yield worked.digits()

@@ -1,14 +1,15 @@
-"""Tools that know one entity: its record, and its code by its name or the other way round."""
+"""Tools that give one entity: its record, its code by its name, its name by several keys."""
 
 from __future__ import annotations
 
-from toolhop_tools.worlds.domain import EntityType
+from toolhop_tools.worlds.domain import EntityType, Kind
+from toolhop_tools.worlds.filters import Filters
 from toolhop_tools.worlds.knobs import Style
-from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape
-from toolhop_tools.worlds.maker import Arguments, Maker, a
+from toolhop_tools.worlds.made import LEAST_KEYS, MadeTool, Param, Role, Shape
+from toolhop_tools.worlds.maker import Arguments, a
 
 
-class OneMaker(Maker):
+class OneMaker(Filters):
     """Makes the tools of one entity."""
 
     def record(self, kind: str, of: EntityType) -> MadeTool:
@@ -44,3 +45,24 @@ class OneMaker(Maker):
         return self.made(
             Shape.IDENTIFY, kind, description, arguments, [key, other], reads, to=key.name
         )
+
+    def match(self, kind: str, of: EntityType) -> MadeTool | None:
+        """The only entity that several keys fit; None where the type has fewer than two."""
+        surface, arguments = self.surface, Arguments()
+        links, categories = surface.links(kind), surface.attributes(kind, Kind.CATEGORY)
+        for column, end in links:
+            self.link(of, column, end, arguments, required=False)
+        self.bounds(of, categories, arguments)
+        if not links or len(arguments.params) < LEAST_KEYS:
+            return None
+        columns = [*surface.keys(kind), *categories, *(link for link, _ in links)]
+        shown = self.shown(kind)[: 1 if surface.style is Style.VALUES else None]
+        gives = "the result has no rows" if surface.style is Style.TABLES else "it is an error"
+        keys = ", ".join(f"`{name}`" for name in arguments.properties)
+        description = (
+            f"Look up the one {of.noun} that has all the given keys. Gives its "
+            f"{' and '.join(shown)}. At least two of {keys} have to be given. If no {of.noun} has "
+            f"them all, or more than one has, {gives}."
+        )
+        reads = {name: surface.cell_path(name, shown) for name in shown}
+        return self.made(Shape.MATCH, kind, description, arguments, columns, reads)

@@ -12,7 +12,7 @@ from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape
 from toolhop_tools.worlds.maker import Arguments
 from toolhop_tools.worlds.render import LISTED
-from toolhop_tools.worlds.surface import CODE, NAME, Order, slug
+from toolhop_tools.worlds.surface import Order, slug
 
 NARROW = frozenset({Style.VALUES, Style.SERVICE})
 """Styles with a tool for each link; the others have one for each type."""
@@ -107,10 +107,6 @@ class SeveralMaker(Filters):
         if surface.page or paged:
             when.append("beyond the last page")
         return f"{gives} {empty} {' and '.join(when)}."
-
-    def shown(self, kind: str) -> list[str]:
-        """Columns of a list of entities, without the one that it is sorted by."""
-        return [CODE, NAME] if kind in self.surface.keyed else [NAME]
 
     def row_paths(self, kind: str) -> dict[str, Path]:
         """Where the first row of a list stands."""

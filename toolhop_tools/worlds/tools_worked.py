@@ -1,4 +1,4 @@
-"""Tools that work something out: of two entities, of a number, of dates."""
+"""Tools that work something out: of two entities, of a number, of dates, of a text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.worlds.domain import EntityType, Kind
 from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape
 from toolhop_tools.worlds.maker import DATE, Arguments, Maker
+from toolhop_tools.worlds.surface import CODE, NAME
 from toolhop_tools.worlds.units import others
 
 MOST_MEASURE = 10**12
@@ -159,3 +160,33 @@ class WorkedMaker(Maker):
         )
         reads = {"": surface.cell_path("date", ["date"])}
         return self.made(Shape.SHIFT, "", description, arguments, [], reads)
+
+    def initials(self) -> MadeTool:
+        """The initials of a name."""
+        types = {kind: kind for kind in self.world.domain.types}
+        return self._text(
+            Shape.INITIALS, types, NAME, "initials",
+            "The initials of a name: the first letter of each of its words, in capitals and with "
+            "nothing in between. A name without words is an error.",
+        )  # fmt: skip
+
+    def digits(self) -> MadeTool:
+        """The number in a code."""
+        coded = [kind for kind, of in self.world.domain.types.items() if of.code]
+        return self._text(
+            Shape.DIGITS, {kind: f"{kind} {CODE}" for kind in coded}, CODE, "number",
+            "The number in a code: its digits, without the letters around them. A code without "
+            "digits is an error.",
+        )  # fmt: skip
+
+    def _text(
+        self, shape: Shape, takes: dict[str, str], argument: str, cell: str, description: str
+    ) -> MadeTool:
+        surface, arguments = self.surface, Arguments()
+        for kind, taken in takes.items():
+            arguments.add(
+                Param(Role.VALUE, kind, argument, taken, required=True),
+                {"type": "string", "description": f"The {argument}."},
+            )
+        reads = {"": surface.cell_path(cell, [cell])}
+        return self.made(shape, "", description, arguments, [], reads)
