@@ -13,11 +13,11 @@ from toolhop_tools.worlds.spec import BENCHMARKS, parse
 
 NAME = "worlds-2026.11"
 FIRST = (
-    "9b413fa5ce1c5f4ffa005e387c4f44157fbc2e48d4a2ad7eeb30258f07c37182",
-    "f1f4f4854fc9e60806cbad0b62daa75d8323de72bb001a8fae08ea941d0d4f99",
-    "1281c13d390480ab83368a877123a9bea17a22a732a92508d4c1552dc0bfe072",
-    "9c9be97d0eb0f696e80c8dcd659e0360a2af8e17fa17c02b0b70d8afbe54c0ec",
-    "07e147541e2f6ce5c2e957a598c9b22c4ca1c61f56186d2d81741f167c82c462",
+    "b5548f3777337bca3530dba82d2c8498864aea3a3986ff6fcaa2a622aa5b1097",
+    "5a6fde73271b69fff1244f7db7f81cebed2754dabbd10443b8cb27dd1b86c6e6",
+    "3cf15693e6e6502be16d0009832ec27787b37e5916332b53dc9ed88d5c11776e",
+    "e7ed3523ec9024823fc05a0f087f7cc20b963284f01c2e7535f81fe8805af3b4",
+    "c00a2cdbd7cab530579a50edb35fa185568c787a348f3b7e824682fb30c22e34",
 )
 """Digests of the first item of each tier, before it gets its id."""
 

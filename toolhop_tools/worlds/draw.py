@@ -212,7 +212,7 @@ class _Drawing:
         conditions: tuple[Condition, ...] = ()
         rank = None
         if len(both) > 1:
-            conditions, rank = self._singled_out(kind, name, both, least=2)
+            conditions, rank = self._singled_out(kind, name, both)
         ends = [(first.end_type, first_end), (second.end_type, second_end)]
         reached = self._branches(ends, hops - 1)
         links = tuple(
@@ -278,23 +278,24 @@ class _Drawing:
         return Link(relation, Named(end_type, end), end_type, backward), end, list(members)
 
     def _singled_out(
-        self, kind: str, name: str, members: list[str], least: int = CANDIDATES
+        self, kind: str, name: str, members: list[str]
     ) -> tuple[tuple[Condition, ...], Rank | None]:
         """Conditions and a rank that leave one of several."""
         conditions: tuple[Condition, ...] = ()
+        left = members
         if self.drawn.random() < 0.35:
-            conditions, members = self._condition(kind, members, name)
-            if len(members) == 1:
+            conditions, left = self._condition(kind, members, name)
+            if len(left) == 1:
                 return conditions, None
-            least = 2
-        if len(members) < least:
+        if len(left) < CANDIDATES:
             raise Stuck
         ranks = [
             Rank(attribute, most)
             for attribute, of in self.world.domain.types[kind].attributes.items()
             if of.kind is not Kind.CATEGORY and (kind, attribute) not in self.used
             for most in (True, False)
-            if self._first(kind, name, members, attribute, most)
+            if self._first(kind, name, left, attribute, most)
+            and not (conditions and self._first(kind, name, members, attribute, most))
         ]
         rank = self._choice(ranks)
         self.used.add((kind, rank.attribute))

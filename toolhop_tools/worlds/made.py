@@ -50,6 +50,11 @@ class Shape(StrEnum):
     """All entities of a type, paged."""
 
 
+STEPS = {Shape.RECORD, Shape.FIND}
+"""Shapes that most hops have."""
+OFTENER = 3
+"""So many times as soon as another a tool of these comes on offer that no hop uses: else its shape
+would tell that one does."""
 LEAST_KEYS = 2
 """That a `Shape.MATCH` takes."""
 
@@ -250,10 +255,12 @@ class Toolbox:
 
     def others(self, own: Sequence[MadeTool], drawn: random.Random) -> list[MadeTool]:
         """The tools that a chain does not use, in the order in which they come on offer: its twins,
-        then the rest at random. A twin goes with its tool, or who has one would be of the chain.
+        then the rest at random, `STEPS` mostly first. A twin goes with its tool, or who has one
+        would be of the chain.
         """
         rest = [tool for tool in self.tools.values() if tool not in own]
         drawn.shuffle(rest)
+        rest.sort(key=lambda tool: drawn.random() ** (OFTENER if tool.shape in STEPS else 1))
         if not self.twins:
             return rest
         groups = [[self.twins[tool.name]] for tool in own if tool.name in self.twins]

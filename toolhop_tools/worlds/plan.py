@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -117,9 +117,9 @@ class NoTool(Exception):
     """The toolbox has no tool for a node."""
 
 
-def plan(asked: Expression, box: Toolbox) -> Plan | None:
-    """The calls that answer an expression; None where the tools cannot."""
-    planning = _Planning(box)
+def plan(asked: Expression, box: Toolbox, offered: Container[str] | None = None) -> Plan | None:
+    """The calls that answer an expression; None where the tools cannot, or those `offered`."""
+    planning = _Planning(box, offered)
     try:
         planning.answer(asked)
     except NoTool:
@@ -130,6 +130,7 @@ def plan(asked: Expression, box: Toolbox) -> Plan | None:
 @dataclass
 class _Planning:
     box: Toolbox
+    offered: Container[str] | None
     calls: list[Call] = field(default_factory=list)
 
     def answer(self, asked: Expression) -> None:
@@ -287,16 +288,22 @@ class _Planning:
 
     def tool(self, shape: Shape, kind: str) -> MadeTool:
         """The one tool of a shape over a type."""
-        tools = self.box.of(shape, kind)
-        if not tools:
-            raise NoTool
-        return tools[0]
+        for tool in self.tools([shape], kind):
+            return tool
+        raise NoTool
+
+    def tools(self, shapes: Sequence[Shape], kind: str) -> Iterator[MadeTool]:
+        """Those of these shapes over a type that may be called."""
+        for shape in shapes:
+            for tool in self.box.of(shape, kind):
+                if self.offered is None or tool.name in self.offered:
+                    yield tool
 
     def first(
         self, shapes: Sequence[Shape], kind: str, meanings: list[tuple[Role, str, Given]]
     ) -> tuple[MadeTool, dict[str, Given]]:
         """The first tool of these shapes that takes all of this, with its arguments."""
-        for tool in (tool for shape in shapes for tool in self.box.of(shape, kind)):
+        for tool in self.tools(shapes, kind):
             try:
                 arguments = _arguments(tool, meanings)
             except NoTool:
