@@ -26,13 +26,14 @@ from toolhop_tools.worlds.spec import FIELD, parse
 
 MASK = "____"
 _SENTENCE = re.compile(r"(?<=[.?]) ")
+_LABEL = re.compile(r"\b[a-z]+ [A-H]\b(?! [A-Z])")
 _WORD = re.compile(r"\b[a-z]+\b(?!-)")
 
 
 def masked(question: str) -> str:
-    """With its names and numbers left."""
+    """With its names and numbers left; a label (``ship A``) is none of them."""
     sentences = (each[0].lower() + each[1:] for each in _SENTENCE.split(question))
-    return " ".join(_WORD.sub(MASK, each) for each in sentences)
+    return " ".join(_WORD.sub(MASK, _LABEL.sub(MASK, each)) for each in sentences)
 
 
 def exchanged(items: Sequence[Item]) -> list[Item]:

@@ -16,8 +16,10 @@ from toolhop_tools.worlds.expression import (
     Pick,
     Rank,
     Read,
+    Spelled,
     Sum,
     Test,
+    Text,
     Total,
     Which,
 )
@@ -32,7 +34,7 @@ class Sampler:
     def expression(self, depth: int) -> Expression:
         kind = self.drawn.choice([kind for kind, of in self.types.items() if of.attributes])
         measured = self.attributes(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE)
-        match self.drawn.choice(["read", "read", "gap", "total", "entity"]):
+        match self.drawn.choice(["read", "read", "gap", "total", "text", "entity"]):
             case "read":
                 attribute = self.drawn.choice([*self.types[kind].attributes])
                 of = self.types[kind].attributes[attribute]
@@ -47,6 +49,9 @@ class Sampler:
                 attribute = "" if how is Sum.COUNT else attribute
                 links = self.links(kind, depth)
                 return Total(kind, how, attribute, links, self.conditions(kind))
+            case "text":
+                how = Text.DIGITS if self.types[kind].code else Text.INITIALS
+                return Spelled(how, kind, self.entity(kind, depth))
             case _:
                 return self.entity(kind, depth)
 

@@ -13,11 +13,11 @@ from toolhop_tools.worlds.spec import BENCHMARKS, parse
 
 NAME = "worlds-2026.11"
 FIRST = (
-    "d6ddf7f485437abd07e835d061ff896a2de7068e457cd964fec9e959d53581b8",
-    "0bbbb10d25013ab1662ca2bebd00ccea2ca9265c37e5459e678f0c279bdcfa29",
-    "b59f4181bab012a996a7c2b862b0ed8978cfda94a5a6a15f978ee5e3655fb294",
-    "c45151ac4c15106aa8ccb8ea77f94a028ba02260d5304eac169a4db2cbf7bf66",
-    "f5b146021d383cdc2b90c0aab12e7b29e4428560baa81495aed28e2047813e5e",
+    "b5548f3777337bca3530dba82d2c8498864aea3a3986ff6fcaa2a622aa5b1097",
+    "5a6fde73271b69fff1244f7db7f81cebed2754dabbd10443b8cb27dd1b86c6e6",
+    "3cf15693e6e6502be16d0009832ec27787b37e5916332b53dc9ed88d5c11776e",
+    "e7ed3523ec9024823fc05a0f087f7cc20b963284f01c2e7535f81fe8805af3b4",
+    "c00a2cdbd7cab530579a50edb35fa185568c787a348f3b7e824682fb30c22e34",
 )
 """Digests of the first item of each tier, before it gets its id."""
 

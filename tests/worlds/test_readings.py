@@ -39,7 +39,7 @@ COACHES: dict[str, Row] = {
     "Cyr": {"born": 1975, "birthplace": "Ost"},
 }
 PLAYERS: dict[str, Row] = {
-    "Dag": {"born": 1990, "weight": 70, "birthplace": "Pol", "coach": "Ada"},
+    "Dag": {"code": "PL-4821", "born": 1990, "weight": 70, "birthplace": "Pol", "coach": "Ada"},
     "Eli": {"born": 1991, "weight": 80, "birthplace": "Pol", "coach": "Cyr"},
     "Fay": {"born": 1995, "weight": 90, "birthplace": "Ost", "coach": "Cyr"},
     "Gus": {"born": 1999, "weight": 60, "birthplace": "Ost", "coach": "Ben"},
@@ -99,6 +99,12 @@ def test_other_readings_are_found(question: str, answers: set[Value]) -> None:
 @pytest.mark.parametrize(
     ("question", "answers"),
     [
+        (
+            "What initials does the coach of Dag have? Answer in capitals without dots or spaces.",
+            {"A"},
+        ),
+        ("What is the number in the code of Dag?", {4821}),
+        ("What is the number in the code of the coach of Dag?", set()),
         ("Who is the youngest coach born in Ost before 1972?", {"Ada"}),
         ("Name the only player born in Pol heavier than 75 kilograms.", {"Eli"}),
         ("Name the only player born in Pol.", set()),

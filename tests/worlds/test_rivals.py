@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
+from itertools import islice
+from statistics import mean
+from typing import Any
 
 import pytest
 
@@ -19,8 +23,9 @@ from toolhop_tools.worlds.expression import (
     nodes,
     type_of,
 )
-from toolhop_tools.worlds.items import Making
+from toolhop_tools.worlds.items import RIVALS, Making
 from toolhop_tools.worlds.plan import Plan, plan
+from toolhop_tools.worlds.search import Explorer, Searched
 from toolhop_tools.worlds.spec import parse
 from toolhop_tools.worlds.world import Value
 
@@ -57,14 +62,14 @@ def test_a_rival_could_have_been_asked_for(spec: str) -> None:
     rivals_by_question = 0
     for asked, way in drawn_questions(making, 25):
         offered = [tool.name for tool in making._offered(way, random.Random(1))]
-        found = making.rivals.of(asked, offered, len(way.calls), [], 50, random.Random(2))
+        found = dict(islice(making.rivals.of(asked, offered, len(way.calls), random.Random(2)), 50))
         rivals_by_question += bool(found)
         assert evaluate(asked, making.world) not in found
         for value, rival in found.items():
             assert evaluate(rival, making.world) == value
             assert type_of(rival, making.world) == type_of(asked, making.world)
             assert given(rival) == given(asked)
-            made = plan(rival, making.tools)
+            made = plan(rival, making.tools, offered)
             assert made is not None
             assert len(made.calls) == len(way.calls)
             assert {call.tool.name for call in made.calls} <= {*offered}
@@ -77,15 +82,56 @@ def test_a_rival_could_have_been_asked_for(spec: str) -> None:
     assert rivals_by_question > 12
 
 
-def test_what_fewer_calls_give_is_no_rival() -> None:
-    (series,) = parse("seed=3,hops=4,tools=0").specs
-    making = Making(series.knobs, "fewer", Counter())
-    for asked, way in drawn_questions(making, 8):
-        offered = list(making.tools.tools)
-        every = making.rivals.of(asked, offered, len(way.calls), [], 10**5, random.Random(2))
-        fewer = list(every)[::2]
-        left = making.rivals.of(asked, offered, len(way.calls), fewer, 10**5, random.Random(2))
-        assert left.keys() == every.keys() - {*fewer}
+def test_what_fewer_calls_give_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:
+    (series,) = parse("seed=3,hops=4,tools=20").specs
+    assert next(Making(series.knobs, "fewer", Counter()).kept())
+    search = Explorer.search
+
+    def all_fewer(*given: Any, **options: Any) -> Searched:  # noqa: ANN401 -- as the search's
+        return replace(search(*given, **options), fewer=Everything())
+
+    monkeypatch.setattr(Explorer, "search", all_fewer)
+    refused = Counter[str]()
+    assert not list(Making(series.knobs, "fewer", refused).kept())
+    assert refused["types alone give it away"]
+
+
+class Everything(frozenset[Any]):
+    def __contains__(self, value: object) -> bool:
+        return True
+
+
+def test_the_question_is_drawn_evenly_from_its_rivals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By how many entities superlatives choose from and sums run over."""
+    alike: list[Expression] = []
+    shuffle = random.Random.shuffle
+
+    def seen(drawn: random.Random, given: list[Any]) -> None:
+        shuffle(drawn, given)
+        if len(given) == RIVALS + 1 and isinstance(given[0], Expression):
+            alike[:] = given
+
+    monkeypatch.setattr(random.Random, "shuffle", seen)
+    (series,) = parse("seed=3,hops=3-4").specs
+    places: list[float] = []
+    drawn = random.Random(1)
+    for world in range(12):
+        making = Making(series.knobs, f"even {world}", Counter())
+        for asked, _ in making.kept():
+            sizes = [(rows(each, making), drawn.random()) for each in alike if each is not asked]
+            own = (rows(asked, making), drawn.random())
+            places.append(sum(size < own for size in sizes) / RIVALS)
+            if len(places) % 20 == 0:
+                break
+    assert len(places) > 200
+    assert abs(mean(places) - 0.5) < 0.06
+
+
+def rows(asked: Expression, making: Making) -> int:
+    several = (node for node in nodes(asked) if isinstance(node, Pick | Total))
+    return sum(
+        len(chosen(node, making.world)) for node in several if isinstance(node, Total) or node.rank
+    )
 
 
 def test_kept_items_have_rivals_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,9 @@ from toolhop_tools.worlds.expression import (
     Pick,
     Rank,
     Read,
+    Spelled,
     Sum,
+    Text,
     Total,
     Undefined,
     Which,
@@ -77,6 +79,8 @@ TWO_ON_ULM = Pick("town", ON_ULM, (Condition("people", Compared.ABOVE, 2),))
         (Which("town", "people", True, Named("town", "Pol"), TWO_ON_ULM), None),
         (Read("hill", "charted", Named("hill", "Mur")), "1799-12-31"),
         (Read("hill", "height", Named("hill", "Lin"), "feet"), 9.8),
+        (Spelled(Text.INITIALS, "town", TWO_ON_ULM), None),
+        (Spelled(Text.INITIALS, "town", Named("town", "Rin")), "R"),
         (Gap("hill", "height", Named("hill", "Lin"), Named("hill", "Kar")), 4),
         (Gap("hill", "charted", Named("hill", "Kar"), Named("hill", "Lin")), 1097),
         (Gap("town", "founded", Named("town", "Ost"), Named("town", "Pol")), None),
@@ -119,7 +123,7 @@ def test_both_engines_give_each_expression_the_same_value(name: str) -> None:
     assert (
         min(
             of_node[f"{node} {known}"]
-            for node in ("Read", "Gap", "Total", "Pick", "Which", "Follow")
+            for node in ("Read", "Gap", "Total", "Spelled", "Pick", "Which", "Follow")
             for known in (True, False)
         )
         >= 2

@@ -21,7 +21,9 @@ from toolhop_tools.worlds.expression import (
     Pick,
     Rank,
     Read,
+    Spelled,
     Sum,
+    Text,
     Total,
     Which,
 )
@@ -97,8 +99,23 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
             Which("ship", "length", True, SHIP, OTHER),
             ("Which is longer, {0} or {1}?", "Which ship is longer: {0} or {1}?") * 2,
         ),
+        (
+            Spelled(Text.INITIALS, "captain", Follow("ship", "first_captain", SHIP)),
+            tuple(
+                f"{asks} Answer in capitals without dots or spaces."
+                for asks in ("What are the initials of the captain who first commanded {0}?",
+                             "Give the initials of the captain who first commanded {0}.",
+                             "What initials does the first captain of {0} have?",
+                             "Which initials does the captain who first commanded {0} have?")
+            ),
+        ),
+        (
+            Spelled(Text.DIGITS, "ship", SHIP),
+            ("What is the number in the code of {0}?", "Give the number in the code of {0}.",
+             "Which number is in the code of {0}?", "What number is in the code of {0}?"),
+        ),
     ],
-    ids=["follow", "verb", "adjective", "gap", "which"],
+    ids=["follow", "verb", "adjective", "gap", "which", "initials", "digits"],
 )  # fmt: skip
 def test_a_construction_has_plain_forms(asked: Expression, questions: tuple[str, ...]) -> None:
     names = (f"the ship {SHIP.name}", f"the ship {OTHER.name}")

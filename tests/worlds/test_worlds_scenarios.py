@@ -6,7 +6,7 @@ import random
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 
 import pytest
 
@@ -147,7 +147,7 @@ def test_no_call_tells_two_worlds_apart_that_differ_in_what_is_lost(
     scenes: list[MadeScene],
 ) -> None:
     compared = otherwise = 0
-    for scene, draft in drafts_of(scenes[:5], Scenario.MISSING_TOOL):
+    for scene, draft in islice(drafts_of(scenes, Scenario.MISSING_TOOL), 5):
         lost = out_of_reach(scene, draft)
         assert lost
         tools, world = offered(scene, draft), scene.box.world

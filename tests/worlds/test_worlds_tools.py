@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from functools import cache
 from itertools import count
+from typing import NamedTuple
 
 import pytest
 from jsonschema_rs import Draft202012Validator
@@ -277,6 +279,81 @@ def test_codes_and_names_lead_to_each_other(style: Style) -> None:
         for name, row in list(tool.world.tables[tool.type].items())[::9]:
             both = {NAME: name, CODE: row[CODE]}
             assert answer(tool, {tool.required[0]: both[other]}, key) == both[key]  # type: ignore[dict-item]  # JSON of a tool that was just read
+
+
+@EVERY
+def test_several_keys_name_the_only_one_that_has_them(style: Style) -> None:
+    """Or none, where none or several have them; and fewer than two keys are refused."""
+    fits = Counter[bool]()
+    for tool in tools_of(style, Shape.MATCH):
+        drawn = random.Random(tool.name)
+        for name in list(tool.world.tables[tool.type])[:: 1 + 60 // CALLS]:
+            params = drawn.sample(tool.params, min(len(tool.params), drawn.choice([2, 3])))
+            keys = {param: key for param in params if (key := key_to(tool, param, name, drawn))}
+            if len(keys) < 2:
+                continue
+            arguments = {param.argument: key.argument for param, key in keys.items()}
+            links = tuple(key.part for key in keys.values() if isinstance(key.part, Link))
+            tests = tuple(key.part for key in keys.values() if isinstance(key.part, Condition))
+            names = chosen(Pick(tool.type, links, tests), tool.world)
+            assert name in names
+            fits[len(names) == 1] += 1
+            if len(names) == 1:
+                form = tool.surface.form(tool.type)
+                assert answer(tool, arguments, form) == key_of(tool, tool.type, name)
+            else:
+                assert none_fits(tool, arguments)
+            first, *_ = arguments
+            assert none_fits(tool, {**arguments, first: "Nobody"})
+            assert refused(tool, {first: arguments[first]})
+    assert min(fits[True], fits[False]) > CALLS
+
+
+class Key(NamedTuple):
+    argument: JSON
+    part: Link | Condition
+
+
+def key_to(tool: MadeTool, param: Param, name: str, drawn: random.Random) -> Key | None:
+    """A key that an entity has; None where nothing is related to it so."""
+    row, world = tool.world.tables[tool.type][name], tool.world
+    if param.role is Role.IS:
+        value = str(row[param.of])
+        return Key(value, Condition(param.of, Compared.IS, value))
+    end_type, _, relation = param.of.rpartition(".")
+    backward = bool(end_type)
+    end_type = end_type or world.domain.relation(tool.type, relation).to
+    ends = (
+        world.sources(end_type, relation, name)
+        if backward
+        else world.relateds(tool.type, relation, name)
+    )
+    if not ends:
+        return None
+    end = drawn.choice(ends)
+    link = Link(relation, Named(end_type, end), end_type, backward)
+    return Key(key_of(tool, end_type, end), link)
+
+
+def none_fits(tool: MadeTool, arguments: dict[str, JSON]) -> bool:
+    """Whether a lookup gives no entity, in the way of the style."""
+    if tool.surface.style is not Style.TABLES:
+        return refused(tool, arguments)
+    result = tool.call(arguments)
+    return isinstance(result, dict) and result["rows"] == []
+
+
+@EVERY
+def test_texts_are_taken_apart(style: Style) -> None:
+    for tool in tools_of(style, Shape.INITIALS, Shape.DIGITS):
+        (argument,) = tool.required
+        if tool.shape is Shape.INITIALS:
+            said = {"Asta Velmark": "AV", "The Road to  osk": "TRTO", "Émile-Jo x": "ÉX"}
+            assert {name: answer(tool, {argument: name}) for name in said} == said
+        else:
+            said_numbers = {"SH-4821": 4821, "4A7B": 47, "X-0907": 907}
+            assert {c: answer(tool, {argument: c}) for c in said_numbers} == said_numbers
+        assert refused(tool, {argument: " "})
 
 
 @EVERY

@@ -15,6 +15,7 @@ from toolhop_tools.worlds.expression import (
     Named,
     Pick,
     Read,
+    Spelled,
     Sum,
     Total,
     Undefined,
@@ -129,7 +130,7 @@ def spare_elsewhere(
 
 def _fixed(node: Expression, world: World) -> Iterator[Named]:
     """A hop's entity by its name."""
-    if not isinstance(node, Named | Read | Gap | Total):
+    if not isinstance(node, Named | Read | Gap | Total | Spelled):
         yield Named(type_of(node, world), entity(node, world))
 
 
@@ -194,10 +195,10 @@ def _changed(
 
 def _with_part(asked: Expression, place: int, part: Expression) -> Expression:
     """A node with another expression in one of its places, which are those of `parts`."""
-    if isinstance(part, Read | Gap | Total):
+    if isinstance(part, Read | Gap | Total | Spelled):
         raise TypeError(f"{part} is no entity")
     match asked:
-        case Follow() | Read():
+        case Follow() | Read() | Spelled():
             return replace(asked, of=part)
         case Which() | Gap():
             return replace(asked, second=part) if place else replace(asked, first=part)

@@ -24,8 +24,10 @@ from toolhop_tools.worlds.expression import (
     Pick,
     Rank,
     Read,
+    Spelled,
     Sum,
     Test,
+    Text,
     Total,
     Which,
 )
@@ -90,9 +92,9 @@ class _Drawing:
     def top(self, hops: int, joins: bool) -> Expression:
         """What is asked: an entity, an attribute of one, or what is made of several."""
         kind = self._type()
-        ways = [self._read, self._read, self._total, self._name]
+        ways = [*[self._read] * 4, *[self._total] * 2, *[self._name] * 2, self._spelled]
         if joins and hops >= JOINED:
-            ways += [self._gap]
+            ways += [self._gap] * 2
         return self.drawn.choice(ways)(kind, hops, joins)
 
     def _type(self) -> str:
@@ -113,6 +115,16 @@ class _Drawing:
         later = self.drawn.randint(*DAYS_LATER) if moves else 0
         below = hops - 1 - bool(unit) - bool(later)
         return Read(kind, attribute, self.reach(kind, self._any(kind), below, joins), unit, later)
+
+    def _spelled(self, kind: str, hops: int, joins: bool) -> Expression:
+        of = self.world.domain.types[kind]
+        if of.names.startswith("{person}") and self.drawn.random() < 0.5:
+            end = self.reach(kind, self._any(kind), hops - 1, joins)
+            return Spelled(Text.INITIALS, kind, end)
+        if not of.code:
+            raise Stuck
+        # The code is mostly a call of its own.
+        return Spelled(Text.DIGITS, kind, self.reach(kind, self._any(kind), hops - 2, joins))
 
     def _gap(self, kind: str, hops: int, joins: bool) -> Expression:
         del joins
@@ -201,7 +213,7 @@ class _Drawing:
         conditions: tuple[Condition, ...] = ()
         rank = None
         if len(both) > 1:
-            conditions, rank = self._singled_out(kind, name, both, least=2)
+            conditions, rank = self._singled_out(kind, name, both)
         ends = [(first.end_type, first_end), (second.end_type, second_end)]
         reached = self._branches(ends, hops - 1)
         links = tuple(
@@ -267,23 +279,24 @@ class _Drawing:
         return Link(relation, Named(end_type, end), end_type, backward), end, list(members)
 
     def _singled_out(
-        self, kind: str, name: str, members: list[str], least: int = CANDIDATES
+        self, kind: str, name: str, members: list[str]
     ) -> tuple[tuple[Condition, ...], Rank | None]:
         """Conditions and a rank that leave one of several."""
         conditions: tuple[Condition, ...] = ()
+        left = members
         if self.drawn.random() < 0.35:
-            conditions, members = self._condition(kind, members, name)
-            if len(members) == 1:
+            conditions, left = self._condition(kind, members, name)
+            if len(left) == 1:
                 return conditions, None
-            least = 2
-        if len(members) < least:
+        if len(left) < CANDIDATES:
             raise Stuck
         ranks = [
             Rank(attribute, most)
             for attribute, of in self.world.domain.types[kind].attributes.items()
             if of.kind is not Kind.CATEGORY and (kind, attribute) not in self.used
             for most in (True, False)
-            if self._first(kind, name, members, attribute, most)
+            if self._first(kind, name, left, attribute, most)
+            and not (conditions and self._first(kind, name, members, attribute, most))
         ]
         rank = self._choice(ranks)
         self.used.add((kind, rank.attribute))

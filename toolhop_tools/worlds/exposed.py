@@ -20,7 +20,7 @@ from toolhop_tools.worlds.world import CODE, World
 Column: TypeAlias = tuple[str, str]
 """A type, and its attribute, its relation or ``code``."""
 COMPARED = {Role.ABOVE, Role.BELOW, Role.IS, Role.SORT, Role.FIELD}
-COMPUTING = {Shape.CONVERT, Shape.DAYS, Shape.SHIFT}
+COMPUTING = {Shape.CONVERT, Shape.DAYS, Shape.SHIFT, Shape.INITIALS, Shape.DIGITS}
 """Shapes that look nothing up."""
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never
 
 from toolhop_tools.worlds.domain import Kind
 from toolhop_tools.worlds.units import PLACES, converted
-from toolhop_tools.worlds.world import Value, World, days_after, exceeds, gap
+from toolhop_tools.worlds.world import CODE, Value, World, days_after, exceeds, gap
 
 
 class Undefined(Exception):
@@ -124,6 +124,24 @@ class Gap:
     second: Entity
 
 
+class Text(StrEnum):
+    """What is made of the name or the code of an entity."""
+
+    INITIALS = "initials"
+    """The first letter of each word of its name, in capitals, with nothing in between."""
+    DIGITS = "digits"
+    """The number in its code: 4821 of SH-4821."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """A text made of the name or the code of an entity, or the number in it."""
+
+    how: Text
+    type: str
+    of: Entity
+
+
 class Sum(StrEnum):
     """What is made of an attribute of several entities."""
 
@@ -147,7 +165,7 @@ class Total:
 
 Entity: TypeAlias = Named | Follow | Pick | Which
 """Expressions whose value is the name of an entity."""
-Expression: TypeAlias = Entity | Read | Gap | Total
+Expression: TypeAlias = Entity | Read | Gap | Total | Spelled
 
 
 def evaluate(asked: Expression, world: World) -> Value:
@@ -178,6 +196,12 @@ def evaluate(asked: Expression, world: World) -> Value:
             numbers = [Fraction(value) for value in values if not isinstance(value, str)]
             total = sum(numbers, Fraction())
             return int(total) if how is Sum.TOTAL else float(round(total / len(values), PLACES))
+        case Spelled(how, kind, of):
+            name = entity(of, world)
+            if how is Text.INITIALS:
+                return "".join(word[0].upper() for word in name.split())
+            code = str(world.tables[kind][name][CODE])
+            return int("".join(letter for letter in code if letter.isdigit()))
         case _:
             return entity(asked, world)
 
@@ -256,7 +280,7 @@ def parts(asked: Expression) -> tuple[Entity, ...]:
     match asked:
         case Named():
             return ()
-        case Follow(of=of) | Read(of=of):
+        case Follow(of=of) | Read(of=of) | Spelled(of=of):
             return (of,)
         case Which(first=first, second=second) | Gap(first=first, second=second):
             return (first, second)
@@ -281,6 +305,8 @@ def type_of(asked: Expression, world: World) -> str:
         case Read(kind, attribute, _, unit):
             own = world.domain.attribute(kind, attribute)
             return f"{own.kind} {unit or own.unit}".strip()
+        case Spelled(how):
+            return str(how)
         case Gap(kind, attribute, _, _):
             own = world.domain.attribute(kind, attribute)
             days = {Kind.YEAR: "years", Kind.DATE: "days"}.get(own.kind, own.unit)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import chain, islice
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
@@ -22,6 +23,7 @@ from toolhop_tools.worlds.expression import (
     Named,
     Read,
     Undefined,
+    evaluate,
     nodes,
     parts,
     type_of,
@@ -34,6 +36,7 @@ from toolhop_tools.worlds.rivals import Rivals
 from toolhop_tools.worlds.search import Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
+from toolhop_tools.worlds.surface import CODE, NAME
 from toolhop_tools.worlds.tools import toolbox
 from toolhop_tools.worlds.wording import hop_questions, word
 from toolhop_tools.worlds.world import Value, World, filled, make
@@ -200,15 +203,20 @@ class Making:
                 except Stuck:
                     self.refused["nothing could be drawn"] += 1
                     break
-                item = self._item(asked, drawn)
-                if isinstance(item, Item):
+                # Chance of its own, so that what is drawn next does not hang on what is checked.
+                kept = self._asked(asked, random.Random(drawn.getrandbits(64)))
+                if not isinstance(kept, str):
                     patience += PATIENCE
-                    yield asked, item
+                    yield kept
                     break
-                self.refused[item] += 1
+                self.refused[kept] += 1
 
-    def _item(self, asked: Expression, drawn: random.Random) -> Item | str:
-        """The item, or why the expression is refused."""
+    def _asked(self, asked: Expression, drawn: random.Random) -> tuple[Expression, Item] | str:
+        """An item of the expression or one of its rivals, or why it is refused.
+
+        Any of them may have been asked: what a rival differs in, such as how many a superlative
+        chooses from, does not tell it from the question.
+        """
         way = plan(asked, self.tools)
         if way is None:
             return "no tools for it"
@@ -217,6 +225,48 @@ class Making:
         answer = meaning(asked, self.world)
         if isinstance(answer, Refused):
             return str(answer.reason)
+        offered = self._offered(way, drawn)
+        names = [tool.name for tool in offered]
+        rivals = self.rivals.of(asked, names, len(way.calls), drawn)
+        first = list(islice(rivals, RIVALS))
+        if len(first) < RIVALS:
+            return "types alone give it away"
+        searched = self.explorer.search(
+            names,
+            named_values(asked, self.world),
+            (type_of(asked, self.world), answer),
+            len(way.calls),
+        )
+        if searched.shortcut is not None:
+            return "fewer calls give it too"
+        others = (rival for value, rival in chain(first, rivals) if value not in searched.fewer)
+        alike = [asked, *islice(others, RIVALS)]
+        if len(alike) <= RIVALS:
+            return "types alone give it away"
+        drawn.shuffle(alike)
+        refused = ""
+        for each in alike:
+            if each is asked or not isinstance(meaning(each, self.world), Refused):
+                item = self._item(each, offered, searched, drawn)
+                if isinstance(item, Item):
+                    return each, item
+                refused = item
+        return refused
+
+    def _item(
+        self,
+        asked: Expression,
+        offered: Sequence[MadeTool],
+        searched: Searched,
+        drawn: random.Random,
+    ) -> Item | str:
+        """The item of one of several expressions that are alike, or why it is refused."""
+        way, answer = (
+            plan(asked, self.tools, {tool.name for tool in offered}),
+            evaluate(asked, self.world),
+        )
+        if way is None:
+            return "no tools for it"
         run = way.run()
         try:
             agreed = run[-1].value == answer == self.database.value(asked)
@@ -224,20 +274,6 @@ class Making:
             agreed = False
         if not agreed:
             return "two engines differ"
-        offered = self._offered(way, drawn)
-        searched = self.explorer.search(
-            [tool.name for tool in offered],
-            named_values(asked, self.world),
-            (type_of(asked, self.world), answer),
-            len(way.calls),
-        )
-        if searched.shortcut is not None:
-            return "fewer calls give it too"
-        names = [tool.name for tool in offered]
-        fewer = [value for value in searched.fewer if isinstance(value, str | int | float)]
-        rivals = self.rivals.of(asked, names, len(way.calls), fewer, RIVALS, drawn)
-        if len(rivals) < RIVALS:
-            return "types alone give it away"
         if spare_elsewhere(asked, self.world, self.elsewhere) is not None:
             return "the result of a hop serves in other worlds too"
         item = self._built(asked, way, run, offered, searched, answer, drawn)
@@ -322,6 +358,8 @@ def _asks(call: Call, made: Made, questions: Mapping[int, str]) -> str:
         return f"Which date is {given[1]} days after {given[0]}?"
     if call.tool.shape is Shape.IDENTIFY:
         return f"Which {call.tool.columns[0].name} belongs to {given[0]}?"
+    if call.tool.shape is Shape.RECORD and call.read in {CODE, NAME}:
+        return f"What is the {call.read} of {given[0]}?"
     if isinstance(call.node, Read) and (call.node.unit or call.node.later):
         of = call.tool.world.domain.attribute(call.node.type, call.node.attribute)
         return f"What is the {of.noun} of {given[0]}?"

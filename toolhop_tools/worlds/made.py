@@ -26,6 +26,8 @@ class Shape(StrEnum):
     """An entity's fields, by its key."""
     IDENTIFY = "identify"
     """An entity's key, by its other identifier: code by name, or name by code."""
+    MATCH = "match"
+    """The one entity that several keys name together: links and categories."""
     FIND = "find"
     """Entities by what they are linked to, with conditions, sorted."""
     TOTAL = "total"
@@ -40,8 +42,21 @@ class Shape(StrEnum):
     """Days between two dates."""
     SHIFT = "shift"
     """The date a number of days after another."""
+    INITIALS = "initials"
+    """The initials of a name."""
+    DIGITS = "digits"
+    """The number in a code."""
     LIST = "list"
     """All entities of a type, paged."""
+
+
+STEPS = {Shape.RECORD, Shape.FIND}
+"""Shapes that most hops have."""
+OFTENER = 3
+"""So many times as soon as another a tool of these comes on offer that no hop uses: else its shape
+would tell that one does."""
+LEAST_KEYS = 2
+"""That a `Shape.MATCH` takes."""
 
 
 class Role(StrEnum):
@@ -61,8 +76,8 @@ class Role(StrEnum):
     """The field `Param.of` is meant. Choices: of totals the total and the mean (with an empty `of`
     the count), of comparisons the smaller and the greater, else one."""
     VALUE = "value"
-    """A number in the unit `Param.of`, or one of two values: dates, or a date and then days
-    (``first``, ``second``)."""
+    """A number in the unit `Param.of`; one of two values: dates, or a date and then days
+    (``first``, ``second``); or a name or code of the type `Param.of`."""
     UNIT = "unit"
     """The unit `Param.of` to convert into; one choice."""
     PAGE = "page"
@@ -240,10 +255,12 @@ class Toolbox:
 
     def others(self, own: Sequence[MadeTool], drawn: random.Random) -> list[MadeTool]:
         """The tools that a chain does not use, in the order in which they come on offer: its twins,
-        then the rest at random. A twin goes with its tool, or who has one would be of the chain.
+        then the rest at random, `STEPS` mostly first. A twin goes with its tool, or who has one
+        would be of the chain.
         """
         rest = [tool for tool in self.tools.values() if tool not in own]
         drawn.shuffle(rest)
+        rest.sort(key=lambda tool: drawn.random() ** (OFTENER if tool.shape in STEPS else 1))
         if not self.twins:
             return rest
         groups = [[self.twins[tool.name]] for tool in own if tool.name in self.twins]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -18,12 +18,14 @@ from toolhop_tools.worlds.expression import (
     Named,
     Pick,
     Read,
+    Spelled,
     Sum,
     Test,
+    Text,
     Total,
     Which,
 )
-from toolhop_tools.worlds.made import MadeTool, Role, Shape, Toolbox, link_id
+from toolhop_tools.worlds.made import LEAST_KEYS, MadeTool, Role, Shape, Toolbox, link_id
 from toolhop_tools.worlds.surface import CODE, NAME
 
 
@@ -49,6 +51,8 @@ class Call:
     """Where in its result the value stands."""
     node: Expression
     """What it answers, or helps to: a node may need a second call, to convert."""
+    read: str
+    """Of `MadeTool.reads`: the column that the value is of, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +117,9 @@ class NoTool(Exception):
     """The toolbox has no tool for a node."""
 
 
-def plan(asked: Expression, box: Toolbox) -> Plan | None:
-    """The calls that answer an expression; None where the tools cannot."""
-    planning = _Planning(box)
+def plan(asked: Expression, box: Toolbox, offered: Container[str] | None = None) -> Plan | None:
+    """The calls that answer an expression; None where the tools cannot, or those `offered`."""
+    planning = _Planning(box, offered)
     try:
         planning.answer(asked)
     except NoTool:
@@ -126,6 +130,7 @@ def plan(asked: Expression, box: Toolbox) -> Plan | None:
 @dataclass
 class _Planning:
     box: Toolbox
+    offered: Container[str] | None
     calls: list[Call] = field(default_factory=list)
 
     def answer(self, asked: Expression) -> None:
@@ -138,6 +143,8 @@ class _Planning:
                 self.pair(Shape.GAP, asked, asked.attribute, ends, 0)
             case Total():
                 self.total(asked)
+            case Spelled():
+                self.spelled(asked)
             case _:
                 self.entity(asked, NAME)
 
@@ -149,7 +156,7 @@ class _Planning:
         read: str,
         beyond: Path = (),
     ) -> Earlier:
-        self.calls.append(Call(tool, arguments, (*tool.reads[read], *beyond), node))
+        self.calls.append(Call(tool, arguments, (*tool.reads[read], *beyond), node, read))
         return Earlier(len(self.calls) - 1)
 
     # -- entities ---------------------------------------------------------------------------
@@ -206,7 +213,9 @@ class _Planning:
         if asked.rank:
             way = self.box.surface.order.ways[asked.rank.most]
             meanings.append((Role.SORT, asked.rank.attribute, way))
-        tool, arguments = self.first(Shape.FIND, asked.type, meanings)
+        is_keyed = not asked.rank and all(c.test is Test.IS for c in asked.conditions)
+        by_keys = [Shape.MATCH] if is_keyed and len(meanings) >= LEAST_KEYS else []
+        tool, arguments = self.first([*by_keys, Shape.FIND], asked.type, meanings)
         own = form if form in tool.reads else self.box.surface.form(asked.type)
         pair = (0,) if asked.rank and self.box.surface.pairs else ()
         value = self.call(tool, asked, arguments, own, pair)
@@ -237,12 +246,20 @@ class _Planning:
                 (Role.VALUE, of.unit, value),
                 (Role.UNIT, asked.unit, asked.unit),
             ]
-            tool, arguments = self.first(Shape.CONVERT, "", meanings)
+            tool, arguments = self.first([Shape.CONVERT], "", meanings)
             self.call(tool, asked, arguments, "")
         if asked.later:
             meanings = [(Role.VALUE, "first", value), (Role.VALUE, "second", asked.later)]
             tool = self.tool(Shape.SHIFT, "")
             self.call(tool, asked, _arguments(tool, meanings), "")
+
+    def spelled(self, asked: Spelled) -> None:
+        shape, form = {
+            Text.INITIALS: (Shape.INITIALS, NAME), Text.DIGITS: (Shape.DIGITS, CODE)
+        }[asked.how]  # fmt: skip
+        tool = self.tool(shape, "")
+        value = self.entity(asked.of, form)
+        self.call(tool, asked, _arguments(tool, [(Role.VALUE, asked.type, value)]), "")
 
     def pair(
         self, shape: Shape, asked: Gap | Which, attribute: str, ends: list[Given], choice: int
@@ -264,23 +281,29 @@ class _Planning:
         meanings = self.filters(asked.links, asked.conditions)
         statistic = {Sum.COUNT: "count", Sum.TOTAL: "total", Sum.MEAN: "mean"}[asked.how]
         meanings.append((Role.FIELD, asked.attribute, statistic))
-        tool, arguments = self.first(Shape.TOTAL, asked.type, meanings)
+        tool, arguments = self.first([Shape.TOTAL], asked.type, meanings)
         self.call(tool, asked, arguments, "")
 
     # -- tools ------------------------------------------------------------------------------
 
     def tool(self, shape: Shape, kind: str) -> MadeTool:
         """The one tool of a shape over a type."""
-        tools = self.box.of(shape, kind)
-        if not tools:
-            raise NoTool
-        return tools[0]
+        for tool in self.tools([shape], kind):
+            return tool
+        raise NoTool
+
+    def tools(self, shapes: Sequence[Shape], kind: str) -> Iterator[MadeTool]:
+        """Those of these shapes over a type that may be called."""
+        for shape in shapes:
+            for tool in self.box.of(shape, kind):
+                if self.offered is None or tool.name in self.offered:
+                    yield tool
 
     def first(
-        self, shape: Shape, kind: str, meanings: list[tuple[Role, str, Given]]
+        self, shapes: Sequence[Shape], kind: str, meanings: list[tuple[Role, str, Given]]
     ) -> tuple[MadeTool, dict[str, Given]]:
-        """The first tool that takes all of this, with its arguments."""
-        for tool in self.box.of(shape, kind):
+        """The first tool of these shapes that takes all of this, with its arguments."""
+        for tool in self.tools(shapes, kind):
             try:
                 arguments = _arguments(tool, meanings)
             except NoTool:

@@ -65,6 +65,8 @@ sentence: {take} {entity} | {take} {entity} ({handle}) | {chosen} | {chosen} ({h
   | {dated} {number} days after {entity} {did}
   | how many {counted} does {entity} have | {ask} the difference in {attribute} between {both}
   | how many {days} apart were {both} {verb} | how many {days} apart did {both} {acts}
+  | {ask} the {spelled} of {entity} | {which} {lettered} does {entity} have
+  | {holds} the code of {entity}
   | {ask} the {sum} {attribute} of the {set} | {count} {set}
   | {ask} the {sum} {attribute} of {those} | {count} {those}
 group: consider the {set}
@@ -79,13 +81,15 @@ two: {pair} | {pair} {plural}
 who: who | that | which
 take: take | find | consider | compare | name | what is | who is | which is | give the name of
   | what is the name of
-ask: what is | give
+which: which | what
+ask: what is | what are | give | name
 count: what is the number of | give the number of
 when: in what year | when
 dated: what date is | give the date
 days: years | days
 """
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?![\w-])")
+CAPITALS = "in capitals without dots or spaces"
 _DAY = re.compile(r"\d{1,2} [A-Z][a-z]+ \d{4}")
 
 
@@ -141,7 +145,7 @@ class Reader:
         self.world = world
         self.phrases = _indexed([*_names(world), *_words(world)])
         units = "|".join({*UNITS, *world.domain.units, "years", "days"})
-        measure = rf"(?:as YYYY-MM-DD|(?:in ({units}))?(?: ?to one decimal place)?)"
+        measure = rf"(?:as YYYY-MM-DD|{CAPITALS}|(?:in ({units}))?(?: ?to one decimal place)?)"
         self.measure = re.compile(rf"[.?] Answer {measure}\.$")
 
     def readings(self, question: str) -> set[Value]:
@@ -210,6 +214,11 @@ def _words(world: World) -> Iterator[Phrase]:
                 yield from _clause("asks", link.clause.removeprefix(who), role)
         for name in of.attributes:
             yield from _attribute_words(world, kind, name)
+    initials = Part("spelled", "", r"\b\w")
+    yield from ((symbol, "initials", initials) for symbol in ("spelled", "lettered"))
+    yield "spelled", "number in the code", Part("spelled", "", r"\d+")
+    for which in ("which", "what"):
+        yield "holds", f"{which} number is in", Part("spelled", "", r"\d+")
     yield from (("handle", label, Part("label", "", label)) for label in PAIR)
     yield from (("sum", how, Part("sum", "", how)) for how in ("average", "total"))
     yield from (("unit", unit, Part("noun", "", "")) for unit in {*UNITS, *world.domain.units})
@@ -480,6 +489,14 @@ def _later(at: _Sentence, attribute: Part, thing: Part, days: Part) -> Part:
     return Part("value", "", evaluate(asked, at.world))
 
 
+def _spelled(at: _Sentence, spelled: Part, thing: Part) -> Part | None:
+    """The value is a pattern: of letters in a name, or of the number in a code."""
+    if spelled.value == r"\d+":
+        numbers = re.findall(spelled.value, str(at.world.tables[thing.kind][thing.value].get(CODE)))
+        return Part("value", "", int(numbers[0])) if numbers else None
+    return Part("value", "", "".join(re.findall(spelled.value, thing.value)).upper())
+
+
 def _gap(at: _Sentence, attribute: Part, first: Part, second: Part) -> Part:
     apart = Gap(attribute.kind, attribute.value, _named(first), _named(second))
     return Part("value", "", evaluate(apart, at.world))
@@ -519,6 +536,7 @@ _TOGETHER: dict[tuple[str, ...], Callable[..., Part | None]] = {
     ("two:", "thing", "thing"): _pair,
     ("thing",): _same,
     ("several",): _same,
+    ("spelled", "thing"): _spelled,
     ("label",): _same,
     ("value",): _same,
     ("condition:", "link", "thing", "time", "value"): _timed,

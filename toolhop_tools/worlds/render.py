@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from toolhop_tools.worlds.domain import Kind
 from toolhop_tools.worlds.knobs import Style
-from toolhop_tools.worlds.made import Column, MadeTool, Role, Shape
+from toolhop_tools.worlds.made import LEAST_KEYS, Column, MadeTool, Role, Shape
 from toolhop_tools.worlds.surface import NAME, quoted
 from toolhop_tools.worlds.units import UNITS
 from toolhop_tools.worlds.world import CODE, World
@@ -27,6 +27,7 @@ def _function(tool: MadeTool) -> Iterator[str]:
     body = {
         Shape.RECORD: _record,
         Shape.IDENTIFY: _identify,
+        Shape.MATCH: _match,
         Shape.FIND: _find,
         Shape.TOTAL: _total,
         Shape.COMPARE: _pair,
@@ -34,6 +35,8 @@ def _function(tool: MadeTool) -> Iterator[str]:
         Shape.CONVERT: _convert,
         Shape.DAYS: _days,
         Shape.SHIFT: _shift,
+        Shape.INITIALS: _initials,
+        Shape.DIGITS: _digits,
         Shape.LIST: _list,
     }[tool.shape]
     yield from (f"    {line}" if line else "" for line in body(tool))
@@ -75,7 +78,7 @@ def _tables(tool: MadeTool) -> Iterator[str]:
     for name in tool.world.tables[tool.type]:
         yield f"    {tuple(cell(tool, column, name) for column in columns)!r},"
     yield "]"
-    if tool.shape in {Shape.FIND, Shape.TOTAL}:
+    if tool.shape in {Shape.MATCH, Shape.FIND, Shape.TOTAL}:
         yield f"{_table(tool)} = [dict(zip(FIELDS, row)) for row in ROWS]"
     elif tool.shape is not Shape.LIST:
         row = "row" if tool.shape is Shape.IDENTIFY else "dict(zip(FIELDS, row))"
@@ -168,7 +171,11 @@ def _filters(tool: MadeTool) -> Iterator[str]:
         yield '    found = [row for row in found if holds(row[test["column"]], test)]'
         return
     optional = [param.argument for param in links if param.argument not in tool.required]
-    if optional and len(optional) == len(links):
+    if tool.shape is Shape.MATCH:
+        keys = ", ".join(tool.properties)
+        yield f"if sum(key is not None for key in ({keys})) < {LEAST_KEYS}:"
+        yield "    " + surface.refusal("BAD_ARGUMENT", f"give at least two of {keys}")
+    elif optional and len(optional) == len(links):
         missing = " and ".join(f"{name} is None" for name in optional)
         yield f"if {missing}:"
         yield "    " + surface.refusal(
@@ -233,6 +240,19 @@ def holds(cell, test):
     if isinstance(cell, list) or isinstance(cell, str) != isinstance(value, str):
         raise ValueError(f"where: {test['column']} cannot be compared with {value!r}")
     return cell > value if operator == ">" else cell < value""".splitlines()
+
+
+def _match(tool: MadeTool) -> Iterator[str]:
+    surface, names = tool.surface, list(tool.reads)
+    yield from _filters(tool)
+    yield "if len(found) != 1:"
+    if surface.style is Style.TABLES:
+        yield f'    return {{"columns": {names!r}, "rows": []}}'
+    else:
+        of = tool.world.domain.types[tool.type]
+        hint = f"give keys that exactly one {of.noun} has"
+        yield "    " + surface.refusal("NOT_FOUND", f"{{len(found)}} {of.plural} fit", hint)
+    yield surface.gives(surface.cells(**{name: f'found[0]["{name}"]' for name in names}))
 
 
 def _find(tool: MadeTool) -> Iterator[str]:
@@ -363,6 +383,22 @@ def _shift(tool: MadeTool) -> Iterator[str]:
     later = f"later = date.fromisoformat({start}) + timedelta(days={days})"
     yield from _existing(tool, start, later)
     yield tool.surface.gives(tool.surface.cells(date="later.isoformat()"))
+
+
+def _initials(tool: MadeTool) -> Iterator[str]:
+    yield "words = name.split()"
+    yield "if not words:"
+    yield "    " + tool.surface.refusal("BAD_ARGUMENT", "name: {name!r} has no words")
+    yield tool.surface.gives(
+        tool.surface.cells(initials='"".join(word[0] for word in words).upper()')
+    )
+
+
+def _digits(tool: MadeTool) -> Iterator[str]:
+    yield 'digits = "".join(letter for letter in code if letter in "0123456789")'
+    yield "if not digits:"
+    yield "    " + tool.surface.refusal("BAD_ARGUMENT", "code: {code!r} has no digits")
+    yield tool.surface.gives(tool.surface.cells(number="int(digits)"))
 
 
 def _existing(tool: MadeTool, argument: str, line: str) -> Iterator[str]:

@@ -1,9 +1,8 @@
 """Rivals of a question: other answers that somebody who reads no English cannot tell from its own.
 
 A rival is the value of another expression that could have been asked: as many hops over the same
-names and bounds, to the same type of answer, drawn by the same rules (no relation, attribute or
-entity twice, no superlative over a few), answered by as many calls of the tools on offer, and not
-had for fewer.
+names and bounds, to the same type of answer, with no relation, attribute or entity twice, answered
+by as many calls of the tools on offer.
 """
 
 from __future__ import annotations
@@ -27,8 +26,10 @@ from toolhop_tools.worlds.expression import (
     Pick,
     Rank,
     Read,
+    Spelled,
     Sum,
     Test,
+    Text,
     Total,
     Undefined,
     Which,
@@ -38,7 +39,7 @@ from toolhop_tools.worlds.expression import (
     type_of,
 )
 from toolhop_tools.worlds.made import Toolbox
-from toolhop_tools.worlds.plan import Plan, plan
+from toolhop_tools.worlds.plan import plan
 from toolhop_tools.worlds.units import others
 from toolhop_tools.worlds.world import Value, World, exceeds
 
@@ -99,39 +100,29 @@ class Rivals:
     world: World
     tools: Toolbox
     _steps: dict[tuple[str, str, _Bound | None], list[_Step]] = field(default_factory=dict)
+    _linked: dict[tuple[str, str], list[tuple[str, Link, Sequence[str]]]] = field(
+        default_factory=dict
+    )
 
     def of(
-        self,
-        asked: Expression,
-        offered: Iterable[str],
-        calls: int,
-        fewer: Iterable[Value],
-        enough: int,
-        drawn: random.Random,
-    ) -> dict[Value, Expression]:
-        """Rivals by their values; at most `enough`.
+        self, asked: Expression, offered: Iterable[str], calls: int, drawn: random.Random
+    ) -> Iterator[tuple[Value, Expression]]:
+        """Rivals with their values, each value once.
 
         Args:
             asked: what they are rivals of.
             offered: names of tools.
             calls: that its plan makes.
-            fewer: values that fewer calls give: they are no rivals.
-            enough: how many are sought.
             drawn: chooses where there are too many ways to follow all.
         """
         names = frozenset(offered)
-        search = _Search(self, asked, names, drawn)
-        rivals: dict[Value, Expression] = {}
-        no_rivals = {evaluate(asked, self.world), *fewer}
-        for expression, value in search.found():
-            if value in no_rivals or value in rivals:
-                continue
-            way = plan(expression, self.tools)
-            if way and len(way.calls) == calls and _on_offer(way, names):
-                rivals[value] = expression
-                if len(rivals) == enough:
-                    break
-        return rivals
+        had = {evaluate(asked, self.world)}
+        for expression, value in _Search(self, asked, names, drawn).found():
+            if value not in had:
+                way = plan(expression, self.tools, names)
+                if way and len(way.calls) == calls:
+                    had.add(value)
+                    yield value, expression
 
     def steps(self, kind: str, name: str, bound: _Bound | None = None) -> list[_Step]:
         """Every step from an entity; with a bound those that use it."""
@@ -166,7 +157,7 @@ class Rivals:
                     continue
                 if conditions and len(left) == 1:
                     yield self._pick(of, left[0], link, conditions, None, own, sign)
-                if len(left) >= (2 if conditions else CANDIDATES):
+                if len(left) >= CANDIDATES:
                     yield from self._ranked(of, left, link, conditions, own, sign)
 
     def conditions(self, of: str, bound: _Bound) -> Iterator[tuple[Condition]]:
@@ -191,8 +182,13 @@ class Rivals:
                     if best := self._first(of, members, name, most=most):
                         yield self._pick(of, best, link, conditions, Rank(name, most), used, sign)
 
-    def linked(self, kind: str, name: str) -> Iterator[tuple[str, Link, Sequence[str]]]:
+    def linked(self, kind: str, name: str) -> list[tuple[str, Link, Sequence[str]]]:
         """Types whose entities are linked to an entity, the link, and these entities."""
+        if (kind, name) not in self._linked:
+            self._linked[kind, name] = list(self._links(kind, name))
+        return self._linked[kind, name]
+
+    def _links(self, kind: str, name: str) -> Iterator[tuple[str, Link, Sequence[str]]]:
         for of, relation, link in self.world.domain.links:
             if link.to == kind and (members := self.world.sources(of, relation, name)):
                 yield of, Link(relation, Named(kind, name), kind), members
@@ -221,10 +217,6 @@ class Rivals:
         """The one with the greatest or smallest value; None where two tie."""
         values = sorted(((self.world.value(of, attribute, m), m) for m in members), reverse=most)
         return values[0][1] if values[0][0] != values[1][0] else None
-
-
-def _on_offer(way: Plan, offered: frozenset[str]) -> bool:
-    return all(call.tool.name in offered for call in way.calls)
 
 
 @dataclass
@@ -280,12 +272,12 @@ class _Search:
         for way in self._mixed(self.ways[length - 1]):
             left = [each for each in sorted(bounds, key=str) if each not in way.given]
             for bound in (None, *left):
+                uses = way.given | {bound} if bound else way.given
                 for step in self.rivals.steps(way.type, way.name, bound):
-                    if step.used & way.used or step.name in way.passed or not self.can(step.sign):
-                        continue
-                    uses = way.given | {bound} if bound else way.given
                     key = (step.name, uses)
-                    if key not in ways:
+                    if key in ways or step.name in way.passed or step.used & way.used:
+                        continue
+                    if self.can(step.sign):
                         ways[key] = _Way(
                             step.made(way.expression), step.type, step.name,
                             way.passed | {step.name}, way.used | step.used, uses,
@@ -331,11 +323,13 @@ class _Search:
                         )
                         best = one.name if is_first else other.name
                         yield frozenset({(one.type, attribute)}), best, one.type, expression
-        linked = list(self.rivals.linked(other.type, other.name))
+        linked = self.rivals.linked(other.type, other.name)
         for of, link, members in self.rivals.linked(one.type, one.name):
             for other_of, other_link, other_members in linked:
-                both = [member for member in members if member in set(other_members)]
-                if other_of == of and len(both) == 1 and min(len(members), len(other_members)) > 1:
+                if other_of != of or min(len(members), len(other_members)) < 2:
+                    continue
+                both = [member for member in members if member in other_members]
+                if len(both) == 1:
                     links = (
                         Link(link.relation, one.expression, link.end_type, link.backward),
                         Link(
@@ -359,7 +353,9 @@ class _Search:
         """Values of entities, of two, or of many."""
         world = self.rivals.world
         makers = [self._read(hops, everything), self._gaps(hops, everything)]
-        if isinstance(self.asked, Total) or wanted.startswith("number"):
+        if isinstance(self.asked, Spelled):
+            makers = [self._spelled(self.asked, hops, everything)]
+        elif isinstance(self.asked, Total) or wanted.startswith("number"):
             makers.append(self._totals(hops, everything, bounds))
         for maker in makers:
             for expression, named in maker:
@@ -388,6 +384,21 @@ class _Search:
                     ends = (way.expression, Named(way.type, way.name))
                     first, second = (Read(way.type, attribute, e, unit, later) for e in ends)
                     yield first, second
+
+    def _spelled(
+        self, asked: Spelled, hops: int, everything: frozenset[Named | _Bound]
+    ) -> Iterator[tuple[Expression, Expression]]:
+        types = self.rivals.world.domain.types
+        is_person = asked.how is Text.INITIALS
+        for way in self._mixed(self.ways[hops - 1]):
+            of = types[way.type]
+            fits = of.names.startswith("{person}") if is_person else of.code
+            if fits and way.given == everything:
+                end = Named(way.type, way.name)
+                yield (
+                    Spelled(asked.how, way.type, way.expression),
+                    Spelled(asked.how, way.type, end),
+                )
 
     def _gaps(
         self, hops: int, everything: frozenset[Named | _Bound]

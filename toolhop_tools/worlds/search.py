@@ -165,6 +165,10 @@ class _Tool:
                 return {"number days"}
             case Shape.SHIFT:
                 return {"date"}
+            case Shape.INITIALS | Shape.DIGITS:
+                return {str(self.made.shape)}
+            case Shape.MATCH:
+                return {column.type for column in self.made.columns if column.of in self.made.reads}
             case Shape.GAP:
                 return {_difference(column.type) for column in self.made.columns}
             case _:

@@ -6,6 +6,7 @@ two differ, one of them is wrong.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import weakref
 from dataclasses import dataclass, field
@@ -22,14 +23,16 @@ from toolhop_tools.worlds.expression import (
     Named,
     Pick,
     Read,
+    Spelled,
     Sum,
     Test,
+    Text,
     Total,
     Undefined,
     Which,
 )
 from toolhop_tools.worlds.units import UNITS
-from toolhop_tools.worlds.world import Row, Value, World
+from toolhop_tools.worlds.world import CODE, Row, Value, World
 
 COMPARED = {Test.ABOVE: ">", Test.BELOW: "<", Test.IS: "="}
 
@@ -45,6 +48,7 @@ class Database:
             of = world.domain.types[kind]
             many = [name for name, relation in of.relations.items() if relation.many]
             columns = {"name": "TEXT PRIMARY KEY"} | dict.fromkeys(of.relations, "TEXT")
+            columns |= {CODE: "TEXT"} if of.code else {}
             columns |= {
                 name: "INTEGER" if attribute.kind in {Kind.NUMBER, Kind.YEAR} else "TEXT"
                 for name, attribute in of.attributes.items()
@@ -87,6 +91,8 @@ class Database:
                 own = self.domain.attribute(kind, attribute).unit
                 ratio = UNITS[own].size / UNITS[unit].size
                 return _tenths(int(value) * ratio.numerator, ratio.denominator)
+            case Spelled(Text.INITIALS):
+                return re.sub(r"(\S)\S*\s*", r"\1", str(value)).upper()
             case Total(how=Sum.MEAN):
                 return _tenths(int(value), int(row[1]))
             case _:
@@ -111,6 +117,12 @@ class _Query:
                 read = _quoted(attribute)
                 read = f"date({read}, '+{later} days')" if later else read
                 return f"SELECT {read} FROM {_quoted(kind)} WHERE {where}"
+            case Spelled(Text.DIGITS, kind, of):
+                letters = self._bind("ABCDEFGHIJKLMNOPQRSTUVWXYZ-")
+                number = f"CAST(ltrim({CODE}, {letters}) AS INTEGER)"
+                return f"SELECT {number} FROM {_quoted(kind)} WHERE name = {self.entity(of)}"
+            case Spelled(of=of):
+                return f"SELECT {self.entity(of)}"
             case Gap(kind, attribute, first, second):
                 date = self.domain.attribute(kind, attribute).kind is Kind.DATE
                 a, b = (

@@ -31,6 +31,8 @@ _PATTERNS = """
 record: get_{type} | fetch_{type}_record | {type}_info | {type}_service_get | read_{type}
 identify: get_{type}_{to} | resolve_{type}_{to} | {type}_{to} | {type}_service_resolve_{to}
   | lookup_{type}_{to}
+match: get_{type}_by_keys | match_{type} | {type}_with | {type}_service_get_by_keys
+  | lookup_{type}
 find: find_{plural} | search_{plural} | {plural}_by_{link} | {type}_service_find_by_{link}
   | query_{plural}
 total: summarize_{plural} | aggregate_{plural} | {plural}_statistic | {type}_service_aggregate
@@ -42,6 +44,8 @@ gap: get_{type}_difference | difference_between_{plural} | {type}_gap | {type}_s
 convert: convert_units | convert_measure | in_unit | unit_service_convert | convert_column_unit
 days: count_days | days_between_dates | days_from_to | calendar_service_days | date_difference
 shift: add_days | date_after_days | day_after | calendar_service_add_days | shift_date
+initials: get_initials | initials_of_name | initials | text_service_initials | name_initials
+digits: get_code_number | number_in_code | code_number | text_service_code_number | code_digits
 list: list_{plural} | browse_{plural} | all_{plural} | {type}_service_list | scan_{plural}
 """
 """Names of functions by shape: two of records, then one each of values, service and tables."""
@@ -289,7 +293,7 @@ class Surface:
             data = data["data"]
         if tool.shape in {Shape.FIND, Shape.LIST}:
             return list(self._listed(tool, data, arguments))
-        if tool.shape is Shape.RECORD or tool.shape is Shape.IDENTIFY:
+        if tool.shape in {Shape.RECORD, Shape.IDENTIFY, Shape.MATCH}:
             return list(self._record(tool, data, arguments))
         if self.style is Style.TABLES:
             data = data["rows"][0][0]
@@ -308,6 +312,8 @@ class Surface:
                 return "number days"
             case Shape.SHIFT:
                 return str(Kind.DATE)
+            case Shape.INITIALS | Shape.DIGITS:
+                return str(tool.shape)
             case Shape.TOTAL if "field" not in arguments or arguments["statistic"] == "count":
                 return str(Kind.NUMBER)
             case _:

@@ -24,6 +24,7 @@ from toolhop_tools.worlds.expression import (
     Pick,
     Rank,
     Read,
+    Spelled,
     Sum,
     Test,
     Total,
@@ -391,6 +392,8 @@ class _Wording:
                 return self._gap(asked)
             case Total():
                 return self._total(asked)
+            case Spelled(how, _, end):
+                return self._say(f"ask {how}", end=self._entity(end))
             case Which(kind, attribute, most):
                 does = _comparative(self.world.domain.attribute(kind, attribute), most=most)
                 of = self._type(asked)

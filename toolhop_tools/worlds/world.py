@@ -7,7 +7,8 @@ values: what holds in one of them alone is chance.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
 from typing import TypeAlias
@@ -121,6 +122,8 @@ class _Filling:
 
     world: World
     drawn: random.Random
+    alike: dict[tuple[str, str], defaultdict[str, list[str]]] = field(default_factory=dict)
+    """Of a type and a path, the entities by where the path leads from them."""
 
     def fill(self) -> None:
         domain, tables = self.world.domain, self.world.tables
@@ -176,11 +179,11 @@ class _Filling:
     def _alike(self, kind: str, link: Relation, name: str) -> str:
         """An end from which a path leads where another leads from the entity."""
         shared = self._walked(kind, link.same[0], name)
-        ends = [
-            end
-            for end in self.world.tables[link.to]
-            if self._walked(link.to, link.same[1], end) == shared
-        ]
+        if (link.to, link.same[1]) not in self.alike:
+            by_shared = self.alike.setdefault((link.to, link.same[1]), defaultdict(list))
+            for end in self.world.tables[link.to]:
+                by_shared[self._walked(link.to, link.same[1], end)].append(end)
+        ends = self.alike[link.to, link.same[1]][shared]
         others = self._others(kind, name, link.to)
         if not (left := [end for end in ends if end not in others] or ends):
             raise ValueError(f"{kind} {name} has no {link.to} to be related to; raise their count")

@@ -1,0 +1,131 @@
+"""What all makers of tools share: arguments, and what is said of fields and missing keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.reading import Path
+from toolhop_tools.worlds.knobs import Style
+from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape
+from toolhop_tools.worlds.render import render
+from toolhop_tools.worlds.surface import CODE, NAME, Surface
+from toolhop_tools.worlds.world import World
+
+_WRAPPED = {
+    Style.SERVICE: "Replies with `ok` and `data`; an error has `ok` false, and an `error` with its "
+    "`code` and `message`.",
+    Style.TABLES: "The result has `columns` and `rows`.",
+}
+"""What all documents of a style say of results."""
+DATE: dict[str, JSON] = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes tools of one world in one style."""
+
+    world: World
+    surface: Surface
+
+    def made(
+        self,
+        shape: Shape,
+        kind: str,
+        description: str,
+        arguments: Arguments,
+        columns: list[Column],
+        reads: dict[str, Path],
+        **parts: str,
+    ) -> MadeTool:
+        """A tool; `parts` are those of its name that `surface` has patterns for."""
+        required = tuple(arguments.required)
+        about = self.surface.register.about if kind else ""
+        sentences = [description, _WRAPPED.get(self.surface.style, ""), about]
+        properties = {name: arguments.properties[name] for name in required} | arguments.properties
+        return MadeTool(
+            shape,
+            kind,
+            self.surface.function(shape, kind, **parts),
+            " ".join(filter(None, sentences)),
+            properties,
+            required,
+            tuple(arguments.params),
+            tuple(columns),
+            self.surface,
+            self.world,
+            render,
+            reads,
+        )
+
+    def key(self, kind: str, argument: str, of: str, arguments: Arguments) -> None:
+        """An argument that takes an entity by its key."""
+        form, noun = self.surface.form(kind), self.world.domain.types[kind].noun
+        arguments.add(
+            Param(Role.KEY, of, argument, self.surface.key_type(kind), required=True),
+            {
+                "type": "string",
+                "description": f"The {f'{of} {noun}'.lstrip()}'s {form}{self.example(kind)}.",
+            },
+        )
+
+    def example(self, kind: str) -> str:
+        """How a type's codes look, where it goes by code."""
+        code = self.world.domain.types[kind].code
+        return f", in the form {code} (each # a digit)" if kind in self.surface.keyed else ""
+
+    def field(self, columns: list[Column], arguments: Arguments, *, required: bool = True) -> None:
+        """The argument `field`."""
+        names: list[JSON] = [column.name for column in columns]
+        for column in columns:
+            arguments.add(
+                Param(Role.FIELD, column.of, "field", choices=(column.name,), required=required),
+                {"type": "string", "enum": names, "description": "Which field."},
+            )
+
+    def meaning(self, column: Column, related: Sequence[Column] = ()) -> str:
+        """A field with what it holds; `related` are relations of the same type."""
+        kind, _, unit = column.type.partition(" ")
+        if column.of in {NAME, CODE}:
+            return f"`{column.name}`"
+        said = {"date": "YYYY-MM-DD", "number": f"in {unit}" if unit else ""}.get(kind, "")
+        if end := self.world.domain.types.get(kind):
+            form = unit or NAME
+            said = f"by {form}" if column.noun == end.noun else a(f"{end.noun}'s {form}")
+        if end and column.many:
+            # Nobody is related to an entity twice.
+            ones = [one.noun for one in related if one.type == column.type and not one.many]
+            apart = f", the {' and the '.join(ones)} not among them" if ones else ""
+            said = f"a list of {end.noun} {form}s{apart}"
+        return f"`{column.name}`, the {column.noun}" + (f" ({said})" if said else "")
+
+    def shown(self, kind: str) -> list[str]:
+        """What names an entity in a result that has no more of it."""
+        return [CODE, NAME] if kind in self.surface.keyed else [NAME]
+
+    def missing(self, form: str) -> str:
+        """What happens where no entity has the key."""
+        gives = "gives no rows" if self.surface.style is Style.TABLES else "is an error"
+        return f"An unknown {form} {gives}."
+
+
+class Arguments:
+    """Arguments of a tool on its way."""
+
+    def __init__(self) -> None:
+        self.params: list[Param] = []
+        self.properties: dict[str, JSON] = {}
+        self.required: list[str] = []
+
+    def add(self, param: Param, schema: dict[str, JSON]) -> None:
+        """Take a meaning, and the schema of its argument."""
+        self.params.append(param)
+        self.properties.setdefault(param.argument, schema)
+        if param.required and param.argument not in self.required:
+            self.required.append(param.argument)
+
+
+def a(noun: str) -> str:
+    """With the indefinite article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
