@@ -94,7 +94,7 @@ WAYS: dict[str, tuple[str, Tool]] = {
     ),
     "in an error": (
         "Ada Quell",
-        tool("seat", listed("raise LookupError(f'no seat {name}: {rows}')", FOUNDERS), name=TEXT),
+        tool("seat", listed("raise LookupError(f'no seat {row}: {rows}')", FOUNDERS), row=TEXT),
     ),
     "in words": (
         "6748",
