@@ -141,16 +141,6 @@ ROUND: dict[str, tuple[Vain, tuple[Tool, ...]]] = {
             tool("by_number", "return {4711: 927, 4712: 638}[number]", number=WHOLE),
         ),
     ),
-    "in an error that is about the call": (
-        RIVER,
-        (
-            tool(
-                "seat_in",
-                "raise LookupError('no seat; the river is ' + {'Borough': 'Wend'}.get(town, '?'))",
-                town=TEXT,
-            ),
-        ),
-    ),
 }
 
 
@@ -174,7 +164,6 @@ def test_a_way_by_tools_that_stay_defeats_the_label(way: str) -> None:
     "harmless",
     [
         tool("echo", "return {'said': text}", text=TEXT),
-        tool("always", "return ['Wend', 'Ilm', text][:2]", text=TEXT),
         tool("backwards", "return text[::-1]", text=TEXT),
         tool("sum_of", "return first + second", first=WHOLE, second=WHOLE),
         table("founded", "town", {"Borough": 1311, "Aldmere": 1404}),
@@ -183,7 +172,7 @@ def test_a_way_by_tools_that_stay_defeats_the_label(way: str) -> None:
     ],
     ids=lambda one: one.name,
 )
-def test_echo_constant_and_other_facts_are_no_way(harmless: Tool) -> None:
+def test_echo_error_and_other_facts_are_no_way(harmless: Tool) -> None:
     for vain in (RIVER, LENGTH):
         found = search(vain, harmless)
         assert (found.out, found.fault) == (frozenset(), "")

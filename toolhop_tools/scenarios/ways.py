@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from toolhop_sandbox.base import Program, Session
-from toolhop_sandbox.outcome import JSON, Died, OutOfMemory, Raised, TimedOut
+from toolhop_sandbox.outcome import JSON, Died, OutOfMemory, TimedOut
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.calls import KnownCalls
@@ -41,11 +41,8 @@ MOST_REVEALED, LONGEST_REVEALED = 16, 60
 BASES, LOOKED_AT = 4, 60
 """Calls of one tool, with different options, into which revealed values are put; those among which
 they are looked for."""
-SIBLINGS = 8
-"""Calls with other values, which must not give the answer as well."""
-CONSTANT, COMPUTES = 0.5, 0.9
-"""Share of those calls above which a result hangs on no value; that are answered by what
-computes."""
+SIBLINGS, COMPUTES = 8, 0.9
+"""Calls with other values, and the share of them that are answered by what computes."""
 FEW_DIGITS = 3
 """Digits from which on a number is hardly met by chance."""
 
@@ -84,8 +81,6 @@ class Searched:
     """Tools that may be taken out, and have to be: they give an answer, or are undecided."""
     fault: str = ""
     """A tool that has to stay and gives one, alone or with others that have to stay."""
-    way: str = ""
-    """Its call, and the tools whose results it takes."""
     undecided: str = ""
     """A tool that has to stay, calls of which were cut off."""
     depth: int = 0
@@ -186,7 +181,7 @@ class _Look:
             tool.name: _Tool(tool, tool.name in removable, Task(Hop("", "", tool), vain.asked))
             for tool in tools
         }
-        self.out, self.fault, self.way, self.undecided = set[str](), "", "", ""
+        self.out, self.fault, self.undecided = set[str](), "", ""
         self.untried = self.calls = 0
 
     async def through(self) -> Searched:
@@ -209,7 +204,6 @@ class _Look:
         return Searched(
             frozenset(self.out),
             self.fault,
-            self.way,
             self.undecided,
             depth,
             self.untried,
@@ -243,51 +237,31 @@ class _Look:
                 else:
                     self.undecided = at.tool.name
                 return
-            value = _said(tried)
-            if value is None or not self.out.isdisjoint(call.by):
+            value = tried.value
+            if not tried.text or tells_of_error(value) or not self.out.isdisjoint(call.by):
                 continue
-            unseen = at.computes is None and not call.by and not _is_error(tried)
-            if unseen and at.task.content(call.arguments):
+            if at.computes is None and at.task.content(call.arguments) and not call.by:
                 at.computes = await self._computes(at, call)
             if call.filler and at.computes:
                 # Whoever chooses the numbers of a sum has it without the tool.
                 continue
-            if self._has(value, call.arguments) and await self._is_way(at, tried):
+            if any(wanted.is_in(value, call.arguments) for wanted in self.vain.wanted):
                 way = (at.tool.name, *reversed(call.by))
                 gone = next((name for name in way if self.tools[name].removable), None)
                 if gone is None:
-                    self.fault, self.way = at.tool.name, f"{way}: {call.arguments}"
+                    self.fault = at.tool.name
                     return
                 self.out.add(gone)
                 if gone == at.tool.name:
                     return
-            elif not _is_error(tried):
+            else:
                 at.results.append((call, value))
-
-    def _has(self, value: JSON, arguments: Mapping[str, JSON]) -> bool:
-        """Whether a result, or an error, has an answer."""
-        return any(wanted.is_in(value, arguments) for wanted in self.vain.wanted)
 
     async def _computes(self, at: _Tool, call: _Call) -> bool:
         """Whether a tool answers whatever it is given."""
         others = await self.ways.siblings(at.task, call.arguments)
         answered = [one.text for one in others if one.text and not _is_empty(one.value)]
         return len({*answered}) > 1 and len(answered) >= COMPUTES * len(others)
-
-    async def _is_way(self, at: _Tool, tried: Tried) -> bool:
-        """Whether the answer hangs on the call's values, if there are any that can be others.
-
-        An error that names what a tool knows names it whatever was asked for.
-        """
-        if not at.task.content(tried.arguments):
-            return True
-        others = [
-            other
-            for other in await self.ways.siblings(at.task, tried.arguments)
-            if _is_error(other) == _is_error(tried)
-        ]
-        hits = sum(self._has(_said(other), other.arguments) for other in others)
-        return hits <= CONSTANT * len(others)
 
     def _revealed(self) -> list[tuple[tuple[str, ...], JSON]]:
         """Values that the last level's results have, with the tools whose they are; the first of
@@ -460,15 +434,6 @@ def _keys(value: JSON) -> Iterator[str]:
     elif isinstance(value, list):
         for part in value:
             yield from _keys(part)
-
-
-def _said(tried: Tried) -> JSON:
-    """The result of a call, or the message of its error."""
-    return tried.outcome.message if isinstance(tried.outcome, Raised) else tried.value
-
-
-def _is_error(tried: Tried) -> bool:
-    return not tried.text or tells_of_error(tried.value)
 
 
 def _is_empty(value: JSON) -> bool:
