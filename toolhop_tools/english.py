@@ -105,6 +105,35 @@ SCALES: Mapping[str, int] = {
 BASES: Mapping[str, str] = {"binary": "2", "octal": "8", "hexadecimal": "16", "hex": "16"}
 """Numeral systems by name: the number is what a tool that converts is given."""
 
+
+def spelled(number: int) -> tuple[str, ...]:
+    """The words of a whole number from 0 to 999,999,999, without *and*; none of any other."""
+    if not 0 <= number < 10**9:
+        return ()
+    for word, size in (("million", 10**6), ("thousand", 1000), ("hundred", 100)):
+        if number >= size:
+            return (
+                *spelled(number // size),
+                word,
+                *(spelled(number % size) if number % size else ()),
+            )
+    tens, ones = ((TENS[number // 10 - 2],), number % 10) if number >= 20 else ((), number)
+    return (*tens, _CARDINALS[ones]) if ones or not tens else tens
+
+
+def roman(number: int) -> str:
+    """A whole number from 1 to 9,999 in Roman numerals, in small letters; empty for any other."""
+    if not 0 < number < 10_000:
+        return ""
+    signs = zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
+                words("m cm d cd c xc l xl x ix v iv i"), strict=True)  # fmt: skip
+    text = ""
+    for size, sign in signs:
+        text += sign * (number // size)
+        number %= size
+    return text
+
+
 _FROM_ZERO = re.compile(
     r"\b(?:zero|0)[- ](?:based|indexed)\b"
     r"|\b(?:start|count|index|begin|number)\w* (?:at|from|with) (?:zero|0)\b",

@@ -415,6 +415,29 @@ def test_what_is_said_what_may_follow_and_what_is_made_up(
     assert found.finding is finding
 
 
+@pytest.mark.parametrize(
+    ("value", "finding"),
+    [
+        ("M104", Finding.UNKNOWN),
+        ("M 104", Finding.HALLUCINATED),
+        ("M51", Finding.HALLUCINATED),
+        ("NGC104", Finding.HALLUCINATED),
+        ("M1", Finding.HALLUCINATED),
+    ],
+)
+def test_a_code_of_the_documents_form_may_have_a_number_that_was_said(
+    value: str, finding: Finding
+) -> None:
+    about: JSON = {"type": "string", "description": 'A name, or a number such as "M1".'}
+    one = tool("name_it", "An object.", ("text",), text=about)
+    label = Label(Scenario.PLAIN, "norway", True)
+    what = item(label, CAPITAL, NAME_IT, question="Object 104 of 1 catalogue?")
+    others = tuple(one if other is NAME_IT else other for other in what.others)
+    what = replace(what, others=others)
+    (found,) = Played.of(played(what, calling(call("name_it", text=value)), WRONG)).judged
+    assert found.finding is finding
+
+
 def findings(what: Item, *replies: Reply) -> list[tuple[Finding, Type | None]]:
     return [(one.finding, one.type) for one in Played.of(played(what, *replies)).judged]
 

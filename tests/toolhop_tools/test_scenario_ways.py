@@ -80,7 +80,6 @@ ROUND: dict[str, tuple[Vain, tuple[Tool, ...]]] = {
         RIVER,
         (table("stream", "q", {"aldmere": "Tessin", "borough": "Wend"}),),
     ),
-    "keyed by what nobody says": (LENGTH, (table("metres", "gauge", {"WND-01": 927, "TSN": 411}),)),
     "a list without arguments": (RIVER, (tool("everything", f"return {RECORDS!r}"),)),
     "a page of a list": (
         RIVER,
@@ -114,8 +113,6 @@ ROUND: dict[str, tuple[Vain, tuple[Tool, ...]]] = {
             table("measured", "station", {"gauge nine": 927, "gauge one": 12}),
         ),
     ),
-    "a unit away": (LENGTH, (table("miles", "river", {"Wend": 576.01, "Ilm": 396.4}),)),
-    "thousands away": (LENGTH, (table("in_metres", "river", {"Wend": 927000, "Ilm": 638000}),)),
     "an option among many": (
         LENGTH,
         (
@@ -144,7 +141,6 @@ ROUND: dict[str, tuple[Vain, tuple[Tool, ...]]] = {
             tool("by_number", "return {4711: 927, 4712: 638}[number]", number=WHOLE),
         ),
     ),
-    "by the question's own words": (RIVER, (table("ask", "about", {"flowing through": "Wend"}),)),
 }
 
 
@@ -157,31 +153,26 @@ def test_a_way_round_is_found(way: str) -> None:
     assert not search(vain, *(one for one in tools if one.name not in found.out)).out
 
 
-@pytest.mark.parametrize("way", [way for way in ROUND if way != "keyed by what nobody says"])
+@pytest.mark.parametrize("way", ROUND)
 def test_a_way_by_tools_that_stay_defeats_the_label(way: str) -> None:
     vain, tools = ROUND[way]
     stays = tuple(one.name for one in tools)
     assert search(vain, *tools, stays=stays).fault in stays
 
 
-def test_a_text_that_only_the_code_has_is_no_call_of_a_tool_that_stays() -> None:
-    vain, tools = ROUND["keyed by what nobody says"]
-    assert not search(vain, *tools, stays=("metres",)).fault
-
-
 @pytest.mark.parametrize(
     "harmless",
     [
         tool("echo", "return {'said': text}", text=TEXT),
-        tool("always", "return ['Wend', 'Ilm', text][:2]", text=TEXT),
         tool("backwards", "return text[::-1]", text=TEXT),
         tool("sum_of", "return first + second", first=WHOLE, second=WHOLE),
         table("founded", "town", {"Borough": 1311, "Aldmere": 1404}),
+        tool("sells", "raise LookupError('it is none of Wend, 927, 1872')", shop=TEXT),
         table("digits", "town", {"Borough": "9" * 400, "Aldmere": 10**400}),
     ],
     ids=lambda one: one.name,
 )
-def test_echo_constant_and_other_facts_are_no_way(harmless: Tool) -> None:
+def test_echo_error_and_other_facts_are_no_way(harmless: Tool) -> None:
     for vain in (RIVER, LENGTH):
         found = search(vain, harmless)
         assert (found.out, found.fault) == (frozenset(), "")

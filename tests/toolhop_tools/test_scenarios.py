@@ -136,7 +136,7 @@ def two_hops(identity: str, first: Tool, second: Tool) -> Item:
 OTHER = two_hops(
     "other",
     lookup("waters_of_town", "place", RIVERS, "The river that a town stands on."),
-    lookup("wall_height", "wall", "{'North': 12, 'Wend Gate': 31}", "How high a wall is."),
+    lookup("wall_height", "wall", "{'North': 12, 'Mill Gate': 31}", "How high a wall is."),
 )
 PEAK = Item(
     "peak", "Who climbed Hornfell first?", "Ansgar",

@@ -50,10 +50,11 @@ def broken_tool(scene: Scene, seed: int) -> Drafts:
     """The tool of a hop raises at each call."""
     item, drafts = scene.item, list[Draft]()
     whole, held = held_back(scene, item)
-    for at in drawn_hops(scene, seed, "broken"):
+    for at in drawn_hops(scene, seed, "missing"):
         hop, why = item.hops[at], drawn(seed, item, "down").choice(DOWN)
-        lines = [f"raise RuntimeError({why!r})"]
-        made = with_tool(whole, hop.tool.name, with_lines(hop.tool, lines))
+        source = f"def broken(**given):\n    raise RuntimeError({why!r})\n"
+        broken = replace(hop.tool, body=Program(source, "broken"))
+        made = with_tool(whole, hop.tool.name, broken)
         made, lost = shown(made, item.tools, seed), scene.served[hop.tool.name]
         label = Label(Scenario.BROKEN_TOOL, item.id, False, EpisodeAction.GIVE_UP)
         fails = Expected(hop.tool.name, _arguments(hop), hop.answer, Gives.FAILURE, why)

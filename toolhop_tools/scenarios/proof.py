@@ -22,6 +22,7 @@ from toolhop_tools.failures import tells_of_error
 from toolhop_tools.leaves import leaves
 from toolhop_tools.model import Flaky, GoldCall, Item, Tool, canonical
 from toolhop_tools.reading import read_result
+from toolhop_tools.scenarios.held import holders
 from toolhop_tools.scenarios.label import Checks, Label
 from toolhop_tools.scenarios.scene import (
     Draft,
@@ -151,6 +152,11 @@ class Prover:
         tools, done = to_be_tried(draft.item), Checks()
         out = list[str]()
         for vain in draft.in_vain:
+            may_give = holders(draft.item, vain, [tool for tool in tools if tool.name not in out])
+            own = {hop.tool.name for hop in draft.item.hops}
+            if not may_give.isdisjoint(own):
+                return Reason.HELD
+            out += sorted(may_give & draft.removable)
             left = [tool for tool in tools if tool.name not in out]
             searched = await self.ways.search(vain, left, draft.removable)
             self.calls += searched.calls

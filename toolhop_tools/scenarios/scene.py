@@ -134,6 +134,7 @@ class Reason(StrEnum):
     NO_OTHER_ANSWER = "no answer can be replaced by another of its kind"
     # What only running shows:
     OWN_TOOL = "another tool of its own does the lost job"
+    HELD = "the code of a tool that stays on offer has the lost answer"
     SHORT_CUT = "fewer calls give the answer too"
     LOOKED_UP = "fewer than two of its hops look something up"
     NOT_ALONE = "no hop can be solved by its sub-question alone"
@@ -301,9 +302,10 @@ def strangers(
 
 
 def held_back(scene: Scene, item: Item) -> tuple[Item, frozenset[str]]:
-    """The item with tools that a change of tools may bring, and their names."""
+    """The item with tools that a change of tools may bring; their names and its distractors'."""
     _, held = strangers(scene, item, 0)
-    return replace(item, others=(*item.others, *held)), frozenset(tool.name for tool in held)
+    whole = replace(item, others=(*item.others, *held))
+    return whole, frozenset(tool.name for tool in whole.others)
 
 
 def with_tool(item: Item, name: str, tool: Tool) -> Item:

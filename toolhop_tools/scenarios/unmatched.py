@@ -34,11 +34,10 @@ def unmatched(scene: Scene, seed: int) -> Drafts:
     foreign = _foreign(item, donor) if donor is not None else []
     if not foreign:
         return Reason.NO_DONOR
-    with_theirs = replace(item, others=(*item.others, *foreign))
-    whole, held = held_back(scene, with_theirs)
+    whole, held = held_back(scene, replace(item, others=tuple(foreign)))
     made = shown(whole, [tool.name for tool in foreign], seed)
     label = Label(Scenario.UNMATCHED, item.id, False, EpisodeAction.CHANGE_TOOLS)
-    lost, held = range(len(item.hops)), held | {tool.name for tool in foreign}
+    lost = range(len(item.hops))
     return (unsolvable(scene, made, held, lost, label, seed, expected=answered(made)),)
 
 

@@ -1,13 +1,15 @@
 """Ways round a lost answer: looked for by running every tool that is on offer or may come.
 
-A certificate's search is made to be precise. This one is made for recall: whatever call, or calls
-one upon another's result, gives an answer that should be out of reach is a way, whether or not the
-question's words say that it should be made. What limits it is counted (calls), and no clock; a call
-that is cut off leaves its tool undecided, which is not in vain.
+What tools of others have in their code is taken out before (`held`). This search is for what tools
+compute, and for the chain's own that stay: whatever call, or calls one upon another's result, gives
+an answer that should be out of reach is a way, whether or not the question's words say that it
+should be made. What limits it is counted (calls), and no clock; a call that is cut off leaves its
+tool undecided, which is not in vain.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,11 +26,11 @@ from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.readable import Asked
 from toolhop_tools.dates import dates_in, whole_date
+from toolhop_tools.english import FUNCTION_WORDS
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.leaves import Leaf, with_value
 from toolhop_tools.model import Hop, Tool, canonical
-from toolhop_tools.words import as_text, runs, scalars, words
-from toolhop_tools.worlds.units import UNITS
+from toolhop_tools.words import as_text, number_of, runs, scalars, words
 
 ALONE, COMPOSED = 400, 400
 """Calls of one tool with what is known, and with what other calls revealed."""
@@ -39,14 +41,8 @@ MOST_REVEALED, LONGEST_REVEALED = 16, 60
 BASES, LOOKED_AT = 4, 60
 """Calls of one tool, with different options, into which revealed values are put; those among which
 they are looked for."""
-LONGEST_PHRASE = 3
-"""Words of a question that are given together as a text."""
-NUMBERS = range(13)
-SIBLINGS = 8
-"""Calls with other values, which must not give the answer as well."""
-CONSTANT, COMPUTES = 0.5, 0.9
-"""Share of those calls above which a result hangs on no value; that are answered by what
-computes."""
+SIBLINGS, COMPUTES = 8, 0.9
+"""Calls with other values, and the share of them that are answered by what computes."""
 FEW_DIGITS = 3
 """Digits from which on a number is hardly met by chance."""
 
@@ -72,17 +68,6 @@ class Vain:
         return Asked("", read, self.known, self.text, {})
 
     @cached_property
-    def phrases(self) -> tuple[str, ...]:
-        """The texts as a whole, and runs of their words."""
-        said = self.text.split()
-        parts = (
-            " ".join(said[at : at + size]).strip(".,;:?!()'\"")
-            for size in range(1, LONGEST_PHRASE + 1)
-            for at in range(len(said) - size + 1)
-        )
-        return tuple(dict.fromkeys((self.text, *(part for part in parts if len(part) > 2))))
-
-    @cached_property
     def wanted(self) -> tuple[Wanted, ...]:
         """The answers that must not be had, each once."""
         return tuple(Wanted(gold) for gold in dict.fromkeys(self.golds) if gold.strip())
@@ -96,8 +81,6 @@ class Searched:
     """Tools that may be taken out, and have to be: they give an answer, or are undecided."""
     fault: str = ""
     """A tool that has to stay and gives one, alone or with others that have to stay."""
-    way: str = ""
-    """Its call, and the tools whose results it takes."""
     undecided: str = ""
     """A tool that has to stay, calls of which were cut off."""
     depth: int = 0
@@ -114,9 +97,8 @@ class _Call:
     arguments: dict[str, JSON]
     by: tuple[str, ...] = ()
     """Tools whose results it takes."""
-    guessed: bool = False
-    """Whether it takes a text of the tool's own code, which nobody sees."""
     filler: bool = False
+    """Whether it takes a value that nobody gave."""
 
 
 @dataclass
@@ -162,7 +144,10 @@ class Ways:
         """The calls of a tool with the known values, and how many calls exceed the budget."""
         key = vain, task.hop.tool.program, canonical(dict(task.schema))
         if key not in self._alone:
-            made = _alone(task, vain)
+            made = [
+                _Call(one.arguments, filler="filler" in one.sources.values())
+                for one in itertools.islice(filled(task), ALONE)
+            ]
             possible = math.prod(len(task.pools[name]) for name in task.required)
             calls = _new(task, made, set())
             self._alone[key] = calls, max(0, possible - len(calls))
@@ -196,9 +181,8 @@ class _Look:
             tool.name: _Tool(tool, tool.name in removable, Task(Hop("", "", tool), vain.asked))
             for tool in tools
         }
-        self.out, self.fault, self.way, self.undecided = set[str](), "", "", ""
+        self.out, self.fault, self.undecided = set[str](), "", ""
         self.untried = self.calls = 0
-        self.passed = {words(text) for text in vain.known}
 
     async def through(self) -> Searched:
         depth = 0
@@ -220,7 +204,6 @@ class _Look:
         return Searched(
             frozenset(self.out),
             self.fault,
-            self.way,
             self.undecided,
             depth,
             self.untried,
@@ -235,7 +218,7 @@ class _Look:
         if not revealed:
             calls, untried = self.ways.alone(self.vain, at.task)
             at.bases = _bases(at.task, calls)
-            at.seen = {key_of(call.arguments) for call in calls if not call.guessed}
+            at.seen = {key_of(call.arguments) for call in calls}
             self.untried += untried
             return calls
         made = itertools.islice(_composed(at, revealed), COMPOSED)
@@ -262,56 +245,23 @@ class _Look:
             if call.filler and at.computes:
                 # Whoever chooses the numbers of a sum has it without the tool.
                 continue
-            if self._has(at, value, call) and await self._is_way(at, call, value):
+            if any(wanted.is_in(value, call.arguments) for wanted in self.vain.wanted):
                 way = (at.tool.name, *reversed(call.by))
                 gone = next((name for name in way if self.tools[name].removable), None)
                 if gone is None:
-                    self.fault, self.way = at.tool.name, f"{way}: {call.arguments}"
+                    self.fault = at.tool.name
                     return
                 self.out.add(gone)
                 if gone == at.tool.name:
                     return
-            elif not call.guessed:
+            else:
                 at.results.append((call, value))
-
-    def _has(self, at: _Tool, value: JSON, call: _Call) -> bool:
-        """Whether a result has an answer; what a tool computes has no other unit."""
-        given, units = call.arguments, not at.computes
-        return any(one.held(value, given, units=units) for one in self.vain.wanted)
 
     async def _computes(self, at: _Tool, call: _Call) -> bool:
         """Whether a tool answers whatever it is given."""
         others = await self.ways.siblings(at.task, call.arguments)
         answered = [one.text for one in others if one.text and not _is_empty(one.value)]
         return len({*answered}) > 1 and len(answered) >= COMPUTES * len(others)
-
-    async def _is_way(self, at: _Tool, call: _Call, value: JSON) -> bool:
-        """Whether the answer hangs on the call's values, or stands beside what is known."""
-        if call.guessed and not at.removable:
-            return False
-        if not at.task.content(call.arguments):
-            # Nothing to vary: any listing of a tool of others is a way, and a single value.
-            return at.removable or len(scalars(value)) == 1 or self._beside(value)
-        others = await self.ways.siblings(at.task, call.arguments)
-        hits = sum(
-            self._has(at, one.value, _Call(one.arguments))
-            for one in others
-            if one.text and not tells_of_error(one.value)
-        )
-        return hits <= CONSTANT * len(others) or self._beside(value)
-
-    def _beside(self, value: JSON) -> bool:
-        """Whether a record, or an entry of a table, has the answer and something known."""
-        said = words(self.vain.text)
-        for record in _records(value):
-            texts = [text for text in _texts(record) if len(words(text)) > 0]
-            has = any(gold.held(record, {}) for gold in self.vain.wanted)
-            if has and any(
-                words(text) in self.passed or (len(text) > 3 and runs(words(text), said))
-                for text in texts
-            ):
-                return True
-        return False
 
     def _revealed(self) -> list[tuple[tuple[str, ...], JSON]]:
         """Values that the last level's results have, with the tools whose they are; the first of
@@ -341,34 +291,13 @@ class _Look:
 
 def _new(task: Task, made: Iterable[_Call], seen: set[str]) -> list[_Call]:
     """The calls that the schema takes and that were not seen; they are from now on."""
-    calls, guessed = list[_Call](), set[str]()
+    calls = list[_Call]()
     for call in made:
         key = key_of(call.arguments)
-        if key not in seen and key not in guessed and task.accepts(call.arguments):
-            # Another tool's result may name what is a guess now.
-            (guessed if call.guessed else seen).add(key)
+        if key not in seen and task.accepts(call.arguments):
+            seen.add(key)
             calls.append(call)
     return calls
-
-
-def _alone(task: Task, vain: Vain) -> Iterator[_Call]:
-    """Calls with what is known, then with words of the question, then with what the code has."""
-    plain = [*itertools.islice(filled(task), ALONE)]
-    for made in plain:
-        yield _Call(made.arguments, filler="filler" in made.sources.values())
-    if not plain:
-        return
-    base = plain[0].arguments
-    for leaf in task.content(base):
-        if isinstance(leaf.value, str):
-            for phrase in vain.phrases[:ALONE]:
-                yield _Call(with_value(base, leaf.path, phrase))
-            for text in task.source.texts:
-                if not any(gold.held(text, {}) for gold in vain.wanted):
-                    yield _Call(with_value(base, leaf.path, text), guessed=True)
-        elif isinstance(leaf.value, int):
-            for number in NUMBERS:
-                yield _Call(with_value(base, leaf.path, number), filler=True)
 
 
 def _bases(task: Task, calls: Sequence[_Call]) -> list[tuple[dict[str, JSON], list[Leaf]]]:
@@ -424,95 +353,77 @@ def _as_given(held: JSON, value: JSON) -> JSON:
 # -- whether a result has an answer ------------------------------------------------------------
 
 
-def _factors() -> tuple[float, ...]:
-    """What numbers in other units differ by."""
-    sizes = [
-        float(one.size / other.size)
-        for one, other in itertools.permutations(UNITS.values(), 2)
-        if one.measures == other.measures
-    ]
-    powers = [10.0**power for power in (-9, -6, -3, -2, 2, 3, 6, 9)]
-    return tuple({round(one, 12): one for one in (*sizes, *powers)}.values())
-
-
-_FACTORS = _factors()
-
-
 @dataclass(frozen=True)
 class Wanted:
-    """An answer, and whether a result has it in whatever notation."""
+    """An answer that must be out of reach, and whether a result has it in some notation."""
 
     gold: str
 
     @cached_property
-    def _words(self) -> tuple[str, ...]:
-        return words(self.gold)
-
-    @cached_property
-    def _number(self) -> float | None:
-        number = plain_number(plain_text(self.gold))
+    def number(self) -> float | None:
+        """The plain number that it is."""
+        number = number_of(self.gold)
         return None if number is None else float(number)
 
     @cached_property
-    def _half(self) -> float:
+    def day(self) -> dt.date | None:
+        """The date that it is."""
+        return whole_date(self.gold)
+
+    @cached_property
+    def half(self) -> float:
         """Half a unit of the number's last digit."""
-        number = plain_number(plain_text(self.gold))
+        number = number_of(self.gold)
         exponent = number.as_tuple().exponent if number is not None else 0
         return 0.5 * 10.0 ** int(exponent)
 
     @cached_property
     def is_slight(self) -> bool:
         """Whether chance gets to it: a letter, a number of few digits."""
-        number = self._number
-        few = number is not None and abs(number) < self._half * 2 * 10 ** (FEW_DIGITS - 1)
+        number = self.number
+        few = number is not None and abs(number) < self.half * 2 * 10 ** (FEW_DIGITS - 1)
         return few or len(plain_text(self.gold)) == 1
 
-    def held(self, value: JSON, arguments: Mapping[str, JSON], *, units: bool = True) -> bool:
-        """Whether a result has it, with `units` in another unit too, and the arguments do not."""
+    @cached_property
+    def telling(self) -> tuple[str, ...]:
+        """Its words, each once: those that say something, if any does."""
+        every = tuple(dict.fromkeys(words(self.gold)))
+        some = [word for word in every if word not in FUNCTION_WORDS]
+        return tuple(word for word in some if len(word) > 1) or every
+
+    def is_in(self, value: JSON, arguments: Mapping[str, JSON]) -> bool:
+        """Whether a result has it, and the arguments do not."""
+        given = [leaf for _, leaf in scalars(dict(arguments))]
         if self.is_slight:
-            same = any(
-                same_answer(self.gold, as_text(leaf)) for _, leaf in scalars(dict(arguments))
-            )
+            same = any(same_answer(self.gold, as_text(leaf)) for leaf in given)
             return not same and judge(self.gold, value, dict(arguments)) is not None
-        texts = [*_keys(value), *(leaf for _, leaf in scalars(value))]
-        if not any(self._in(leaf, units) for leaf in texts):
-            return False
-        return not any(self._in(leaf, units) for _, leaf in scalars(dict(arguments)))
+        texts = (*_keys(value), *(leaf for _, leaf in scalars(value)))
+        return any(map(self._is, texts)) and not any(map(self._is, given))
 
-    def _in(self, leaf: JSON, units: bool) -> bool:
-        if leaf is None or isinstance(leaf, bool):
+    def _is(self, leaf: JSON) -> bool:
+        if isinstance(leaf, str):
+            return self._is_in_text(leaf)
+        if not isinstance(leaf, int | float) or isinstance(leaf, bool):
             return False
-        if isinstance(leaf, int | float):
-            return self._near(float(leaf), units) if abs(leaf) < 10**300 else False
-        return isinstance(leaf, str) and self._in_text(leaf, units)
+        return self._is_near(leaf)
 
-    def _near(self, number: float, units: bool) -> bool:
-        """Whether a number is the answer, rounded or in another unit."""
-        if self._number is None:
+    def _is_near(self, number: float) -> bool:
+        """Whether a number is the answer, as far as that is told."""
+        if self.number is None or abs(number) >= 10**300:
             return False
-        if number == self._number or (
-            not number.is_integer() and abs(number - self._number) <= self._half
-        ):
-            return True
-        digits = f"{abs(number):.12g}".replace(".", "").strip("0")
-        return (
-            units
-            and len(digits) >= FEW_DIGITS
-            and any(abs(number * factor - self._number) <= self._half for factor in _FACTORS)
+        return number == self.number or (
+            not float(number).is_integer() and abs(number - self.number) <= self.half
         )
 
     @lru_cache(maxsize=20_000)  # noqa: B019 -- an answer lives as long as its family
-    def _in_text(self, text: str, units: bool) -> bool:
+    def _is_in_text(self, text: str) -> bool:
         said = words(text)
-        if runs(self._words, said):
+        if runs(words(self.gold), said):
             return True
-        if self._number is not None:
-            numbers = (plain_number(word) for word in said)
-            return any(
-                number is not None and self._near(float(number), units) for number in numbers
-            )
-        day = whole_date(self.gold)
-        return day is not None and any(found == day for _, found in dates_in(text))
+        numbers = (plain_number(word) for word in said) if self.number is not None else ()
+        return any(number is not None and self._is_near(float(number)) for number in numbers) or (
+            self.day is not None and any(day == self.day for _, day in dates_in(text))
+        )
 
 
 def _keys(value: JSON) -> Iterator[str]:
@@ -527,27 +438,3 @@ def _keys(value: JSON) -> Iterator[str]:
 
 def _is_empty(value: JSON) -> bool:
     return tells_of_error(value) or all(leaf is None or leaf == "" for _, leaf in scalars(value))
-
-
-def _texts(value: JSON) -> Iterator[str]:
-    yield from _keys(value)
-    yield from (as_text(leaf) for _, leaf in scalars(value))
-
-
-def _records(value: JSON) -> Iterator[JSON]:
-    """Parts of a value that say one thing: records of plain values, entries, rows, texts."""
-    if isinstance(value, dict):
-        if not any(isinstance(part, dict | list) for part in value.values()):
-            yield value
-        for key, part in value.items():
-            yield {key: part}
-            yield from _records(part)
-    elif isinstance(value, list):
-        if not any(isinstance(part, dict | list) for part in value):
-            yield value
-        for part in value:
-            if isinstance(part, dict):
-                yield part
-            yield from _records(part)
-    elif isinstance(value, str):
-        yield value

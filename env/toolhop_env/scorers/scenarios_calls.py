@@ -289,9 +289,22 @@ class _Unsaid:
         return as_text(self.leaf.value)
 
     @property
+    def document(self) -> str:
+        return f"{as_text(dict(self.leaf.schema))}\n{self.about_tool}"
+
+    @property
     def copied(self) -> bool:
         """Whether the tool's document gives it, as an example or a default."""
-        return Known(f"{as_text(dict(self.leaf.schema))}\n{self.about_tool}").holds(self.text)
+        return Known(self.document).holds(self.text)
+
+
+def _numbered(value: _Unsaid, heard: Heard) -> bool:
+    """Whether a value is a code of the form that the tool's document shows, such as ``M31``, with a
+    number that was said; what the document shows is copied from there.
+    """
+    code = re.fullmatch(r"([^\W\d_]+[- ]?)(\d+)", value.text)
+    shown = code and re.search(rf"(?<!\w){re.escape(code[1])}\d", value.document)
+    return bool(code and shown and heard.holds(code[2])) and not value.copied
 
 
 def _unsaid(
@@ -324,7 +337,8 @@ def _unsaid(
         return Finding.UNKNOWN, Type.CONTENT
     if value.copied and len(text) > CODE_LETTERS:
         return Finding.HALLUCINATED, Type.CONTENT
-    if heard.may_be_known(leaf.value, Known(f"{leaf.name} {leaf.about}")):
+    about = Known(f"{leaf.name} {leaf.about}")
+    if heard.may_be_known(leaf.value, about) or _numbered(value, heard):
         return Finding.UNKNOWN, Type.CONTENT
     doubtful = likely and is_wording(text) and not _lost(leaf, value.tool, task)
     return (Finding.UNKNOWN if doubtful else Finding.HALLUCINATED), Type.CONTENT
