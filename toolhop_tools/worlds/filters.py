@@ -66,7 +66,8 @@ class Filters(Maker):
             return f"among the {column.noun} of {which} {noun}"
         if column.many:
             return f"with {which} {noun} among their {column.noun}"
-        return f"with {which} {column.noun}"
+        one = "one" if noun == column.noun else noun
+        return f"whose {column.noun} is {which} {one}"
 
     def bounds(self, of: EntityType, attributes: list[Column], arguments: Arguments) -> None:
         """Arguments for each attribute."""

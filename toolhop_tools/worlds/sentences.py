@@ -99,7 +99,7 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
         case Read(kind, attribute):
             read = world.domain.attribute(kind, attribute)
             if read.verb or read.counted:  # "the depot where it is kept completed" stumbles
-                cost += 4 * phrases
+                cost += 5 * phrases
         case Which() | Gap() if plan.pair != parts(node):
             cost += 2 * (long + sum(part in plan.back for part in parts(node)) > 1)
             cost += 50 * long + 3 * (phrases > 1)

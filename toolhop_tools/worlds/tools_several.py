@@ -17,6 +17,8 @@ from toolhop_tools.worlds.surface import Order, slug
 NARROW = frozenset({Style.VALUES, Style.SERVICE})
 """Styles with a tool for each link; the others have one for each type."""
 
+UNMATCHED = "If nothing matches or a name or code is unknown"
+
 
 class SeveralMaker(Filters):
     """Makes the tools of several entities."""
@@ -103,7 +105,7 @@ class SeveralMaker(Filters):
                 rows = surface.rows_name(kind)
                 gives = f"Gives `total`, {counted}, and `{rows}`, each with its {each}."
                 empty = f"`{rows}` is empty"
-        when = [] if paged else ["if nothing matches"]
+        when = [] if paged else [UNMATCHED.lower()]
         if surface.page or paged:
             when.append("beyond the last page")
         return f"{gives} {empty} {' and '.join(when)}."
@@ -158,9 +160,9 @@ class SeveralMaker(Filters):
             }
         description = f"Count {of.plural}" + (
             f", or take the total or mean of one of their fields. {self.needed(arguments)}"
-            "If nothing matches, a count or total is 0 and a mean is null."
+            f"{UNMATCHED}, a count or total is 0 and a mean is null."
             if numbers
-            else f". {self.needed(arguments)}If nothing matches, the count is 0."
+            else f". {self.needed(arguments)}{UNMATCHED}, the count is 0."
         )
         names_ = ["value", "unit"] if numbers else ["value"]
         reads = {"": surface.cell_path("value", names_)}

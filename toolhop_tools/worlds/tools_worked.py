@@ -115,8 +115,8 @@ class WorkedMaker(Maker):
             Param(Role.UNIT, unit, into, choices=(unit,), required=True) for unit in units
         ]
         description = (
-            "Convert a measurement to another unit, rounded to one decimal. Units of different "
-            "quantities are an error."
+            "Convert a measurement to another unit, rounded to one decimal. Units that do not "
+            "convert into each other are an error."
         )
         reads = {"": surface.cell_path("value", ["value", "unit"])}
         return self.made(Shape.CONVERT, "", description, arguments, [], reads)

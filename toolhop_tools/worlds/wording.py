@@ -377,10 +377,15 @@ class _Wording:
             key=lambda end: (is_long(end, self.plan.back), end not in self.plan.back),
         )
         first, second = (self._entity(end) for end in ends)
-        noun = self._type(ends[1]).noun
-        if noun in first and isinstance(ends[1], Follow) and ends[1] not in self.plan.back:
-            second = second.replace(f"the {noun} ", "the one ", 1)
+        if isinstance(end := ends[1], Follow) and end not in self.plan.back:
+            noun, clause = self._type(end).noun, self._clause(end)
+            if noun in first and clause:
+                second = second.replace(f"the {noun} {clause}", f"the one {clause}", 1)
         return {"first": first, "second": second}
+
+    def _clause(self, node: Follow) -> str:
+        """How a clause begins: ``where``, ``that owns``."""
+        return self.world.domain.relation(node.type, node.relation).clause.split("{}")[0]
 
     # -- what is asked ----------------------------------------------------------------------
 
