@@ -104,10 +104,8 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
             tuple(
                 f"{asks} Answer in capitals without dots or spaces."
                 for asks in ("What are the initials of the captain who first commanded {0}?",
-                             "Give the initials of the captain who first commanded {0}.",
-                             "What initials does the first captain of {0} have?",
-                             "Which initials does the captain who first commanded {0} have?")
-            ),
+                             "Give the initials of the captain who first commanded {0}.")
+            ) * 2,
         ),
         (
             Spelled(Text.DIGITS, "ship", SHIP),

@@ -49,8 +49,6 @@ ask when: {when} {did} {end} {verb}?{answer}
 ask counted: how many {counted} does {end} have?
 ask initials: what are the initials of {end}? Answer in capitals without dots or spaces.
   | give the initials of {end}. Answer in capitals without dots or spaces.
-  | what initials does {end} have? Answer in capitals without dots or spaces.
-  | which initials does {end} have? Answer in capitals without dots or spaces.
 ask digits: what is the number in the code of {end}? | give the number in the code of {end}.
   | which number is in the code of {end}? | what number is in the code of {end}?
 ask gap: what is the difference in {noun} between {first} and {second}?{answer}

@@ -175,9 +175,11 @@ class _Wording:
 
     def _chosen(self, step: Entity) -> dict[str, str]:
         """Those that a step chooses from, and which it chooses; empty where a phrase says both."""
-        if not isinstance(step, Pick) or repeated(step, self.world):
+        if not isinstance(step, Pick):
             return {}
         of = self._several(step)
+        if repeated(step, self.world) and not of["bound"]:
+            return {}
         those = self._those(step) if step.rank else f"the {of['linked']}"
         if step.rank and (ranked := self._ranked(step)):
             best = self.world.domain.attribute(step.type, step.rank.attribute)
