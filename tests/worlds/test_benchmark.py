@@ -13,11 +13,11 @@ from toolhop_tools.worlds.spec import BENCHMARKS, parse
 
 NAME = "worlds-2026.11"
 FIRST = (
-    "b5548f3777337bca3530dba82d2c8498864aea3a3986ff6fcaa2a622aa5b1097",
-    "5a6fde73271b69fff1244f7db7f81cebed2754dabbd10443b8cb27dd1b86c6e6",
-    "3cf15693e6e6502be16d0009832ec27787b37e5916332b53dc9ed88d5c11776e",
-    "e7ed3523ec9024823fc05a0f087f7cc20b963284f01c2e7535f81fe8805af3b4",
-    "c00a2cdbd7cab530579a50edb35fa185568c787a348f3b7e824682fb30c22e34",
+    "8f0cde899c0e93ed3f36cf43d123bdd8af025b3f49ae3216bd4caacd8d146279",
+    "c41ce20dbc9415186af57c6e6b6cb2536eec09d1e4b145650c3934ce1c5267ed",
+    "6eb4da76d693d9b555ed0207afb019f39c3af11d64507d8ec490aa6125423d41",
+    "69f103a3571c70dcaf48f1c078a246860a417202ae2091306ab5e65c1152854f",
+    "a54dd9527491b3ffddaa65440145fb6a6af5ea693163ecdafa3e4aa98933349c",
 )
 """Digests of the first item of each tier, before it gets its id."""
 

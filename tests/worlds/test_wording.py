@@ -101,16 +101,19 @@ def worded(asked: Expression, form: int, world: World = SHIPS) -> str:
         ),
         (
             Spelled(Text.INITIALS, "captain", Follow("ship", "first_captain", SHIP)),
-            tuple(
-                f"{asks} Answer in capitals without dots or spaces."
-                for asks in ("What are the initials of the captain who first commanded {0}?",
-                             "Give the initials of the captain who first commanded {0}.")
-            ) * 2,
+            ("What are the initials of the captain who first commanded {0}? "
+             "Answer in capitals without dots or spaces.",
+             "Give the initials of the captain who first commanded {0}. "
+             "Answer in capitals without dots or spaces.",
+             "What are the initials of the first captain of {0}? "
+             "Answer in capitals without dots or spaces.",
+             "Give the initials of the captain who first commanded {0}. "
+             "Answer in capitals without dots or spaces."),
         ),
         (
             Spelled(Text.DIGITS, "ship", SHIP),
-            ("What is the number in the code of {0}?", "Give the number in the code of {0}.",
-             "Which number is in the code of {0}?", "What number is in the code of {0}?"),
+            ("What number does the code of {0} contain?",
+             "Give the number that the code of {0} contains.") * 2,
         ),
     ],
     ids=["follow", "verb", "adjective", "gap", "which", "initials", "digits"],

@@ -49,8 +49,8 @@ ask when: {when} {did} {end} {verb}?{answer}
 ask counted: how many {counted} does {end} have?
 ask initials: what are the initials of {end}? Answer in capitals without dots or spaces.
   | give the initials of {end}. Answer in capitals without dots or spaces.
-ask digits: what is the number in the code of {end}? | give the number in the code of {end}.
-  | which number is in the code of {end}? | what number is in the code of {end}?
+ask digits: what number does the code of {end} contain?
+  | give the number that the code of {end} contains.
 ask gap: what is the difference in {noun} between {first} and {second}?{answer}
 ask gap pair: what is the difference in {noun} between the two?{answer}
 ask time: how many {unit} apart {did} {first} and {second} {verb}?

@@ -66,7 +66,8 @@ sentence: {take} {entity} | {take} {entity} ({handle}) | {chosen} | {chosen} ({h
   | how many {counted} does {entity} have | {ask} the difference in {attribute} between {both}
   | how many {days} apart were {both} {verb} | how many {days} apart did {both} {acts}
   | {ask} the {spelled} of {entity} | {which} {lettered} does {entity} have
-  | {holds} the code of {entity}
+  | what number does the code of {entity} {contain}
+  | give the number that the code of {entity} {contain}
   | {ask} the {sum} {attribute} of the {set} | {count} {set}
   | {ask} the {sum} {attribute} of {those} | {count} {those}
 group: consider the {set}
@@ -216,9 +217,8 @@ def _words(world: World) -> Iterator[Phrase]:
             yield from _attribute_words(world, kind, name)
     initials = Part("spelled", "", r"\b\w")
     yield from ((symbol, "initials", initials) for symbol in ("spelled", "lettered"))
-    yield "spelled", "number in the code", Part("spelled", "", r"\d+")
-    for which in ("which", "what"):
-        yield "holds", f"{which} number is in", Part("spelled", "", r"\d+")
+    digits = Part("spelled", "", r"\d+")
+    yield from (("contain", contain, digits) for contain in ("contain", "contains"))
     yield from (("handle", label, Part("label", "", label)) for label in PAIR)
     yield from (("sum", how, Part("sum", "", how)) for how in ("average", "total"))
     yield from (("unit", unit, Part("noun", "", "")) for unit in {*UNITS, *world.domain.units})

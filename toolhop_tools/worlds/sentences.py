@@ -163,6 +163,8 @@ def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
         at = steps.index(step) if step in steps else len(steps)
         for part in (part for node in _said(step, back) for part in parts(node) if part in back):
             is_near = at - steps.index(part) <= NEAR
+            if isinstance(step, Follow | Pick):  # "which ship ... that ship"
+                is_near = is_near and noun_of(step, world) != noun_of(part, world)
             back[part] = _back(part, nouns, world) if is_near else ""
             if not back[part] and part not in (*labelled, *pair):
                 labelled.append(part)
