@@ -19,7 +19,8 @@ from toolhop_agents.cli import root
 from toolhop_agents.cli.flags import MOST, Number, Whole
 
 KINDS = {
-    "integer": "number", "number": "number", "choice": "text", "text": "text",
+    "integer": "number", "number": "number", "choice": "text", "text": "text", "name": "text",
+    "price": "text", "N-M": "text",
 }  # fmt: skip
 TEXTS = {"--temperature", "--max-tokens", "--out"}
 """Where a command takes a word as well: none, or - for standard output."""

@@ -125,7 +125,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     if not ended.fault:
         stores = (folder.store(arm) for arm in folder.ablation.arms)
         report_errored(errors, [one for store in stores if store for one in store.results()])
-    again = resuming("ablate", folder.path, of_run(folder.ablation.base))
+    again = resuming("ablate --resume", folder.path, of_run(folder.ablation.base))
     errors.print(f"resume with: {again}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(INTERRUPTED if ended.status == "cancelled" else EXIT_EPISODES)
 # fmt: on

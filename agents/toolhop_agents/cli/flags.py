@@ -52,6 +52,18 @@ class Address(click.types.StringParamType):
             self.fail(str(error), param, ctx)
 
 
+class Name(click.types.StringParamType):
+    """A text that is not blank."""
+
+    name = "name"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text."""
+        if not value.strip():
+            self.fail("it is blank; give a name", param, ctx)
+        return value
+
+
 class Number(click.FloatRange):
     """A finite number in a range."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 import types
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
@@ -15,12 +15,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
-from toolhop_agents.cli.flags import Address, Number, Whole
+from toolhop_agents.cli.flags import Address, Name, Number, Whole
 from toolhop_agents.models import gguf
 from toolhop_agents.models.clients import parts_of
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
-from toolhop_agents.runs.flags import Flag, flag_name
+from toolhop_agents.runs.flags import Flag, flag_name, flag_of
 from toolhop_agents.runs.parameters import request_parameters
 from toolhop_agents.runs.settings import GOES_WITH, OF_REQUESTS, OPERATIONAL, WHO_PLAYS, RunSettings
 from toolhop_agents.runs.spread import Cluster
@@ -62,6 +62,20 @@ class AnyPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class TokenPrice(click.types.StringParamType):
+    """What tokens cost, checked; see `toolhop_agents.models.prices.parse`."""
+
+    name = "price"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text."""
+        try:
+            parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+
 class Sectioned(click.Command):
     """A command whose help has its own flags first, then those of a run under `SECTIONS`."""
 
@@ -78,23 +92,37 @@ class Sectioned(click.Command):
                     formatter.write_dl(rows)
 
 
-def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[click.Parameter]:
+def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[click.Option]:
     """An option for each field that has a `Flag`, in the fields' order."""
     return [
         _option(name, field, flag)
         for name, field in model.model_fields.items()
-        if name not in leave_out and (flag := _flag(field)) is not None
+        if name not in leave_out and (flag := flag_of(field)) is not None
     ]
 
 
-def _flag(field: FieldInfo) -> Flag | None:
-    return next((one for one in field.metadata if isinstance(one, Flag)), None)
+def resuming_options(model: type[BaseModel], names: Container[str]) -> Iterator[click.Option]:
+    """The options of these fields for a command that resumes: what is kept is their default."""
+    for option in options_of(model):
+        if option.name in names:
+            option.default, option.show_default = None, False
+            yield option
+
+
+def given(ctx: click.Context) -> list[str]:
+    """Names of the options that were given, by a flag, a variable or a file."""
+    default = ParameterSource.DEFAULT
+    return [name for name in ctx.params if ctx.get_parameter_source(name) not in (None, default)]
 
 
 def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
     kind, several = _type(field)
     if name.endswith("base_url"):
         kind = Address()
+    if name.endswith("price"):
+        kind = TokenPrice()
+    if flag.metavar == "NAME":
+        kind = Name()
     if flag.metavar == "FOLDER":
         kind = AnyPath(file_okay=False, path_type=Path)
     default: object = field.default if flag.default is None else (flag.default or None)
@@ -111,14 +139,19 @@ def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
     return click.Option(
         [*(flag.names or (flag_name(name),)), name],
         type=kind,
-        default=default,
         multiple=several,
         metavar=flag.metavar or _metavar(kind),
         help=flag.help,
         show_default=True,
         callback=_parsed(flag.parse, field.default) if flag.parse else None,
+        **_default(default),
         **_alone(flag),
     )
+
+
+def _default(value: object) -> dict[str, Any]:
+    """What click has to know of a default; nothing where there is none, or no flag is missed."""
+    return {} if value is None else {"default": value}
 
 
 def _alone(flag: Flag) -> dict[str, Any]:
@@ -270,17 +303,24 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> RunSettings:
     return checked(values)
 
 
-def refuse_unused(ctx: click.Context, settings: Mapping[str, Any]) -> None:
+def refuse_unused(
+    ctx: click.Context, settings: Mapping[str, Any], goes_with: Mapping[str, str] = GOES_WITH
+) -> None:
     """See that no flag was given, anywhere, that means nothing with these settings.
+
+    Args:
+        ctx: the command's.
+        settings: by name.
+        goes_with: by flag, the setting that it means nothing without.
 
     Raises:
         click.UsageError: one was.
     """
     asked = {"model": "gguf", "cache": "judge"}  # a file is a model, and judges' replies are kept
-    for name, owner in GOES_WITH.items():
-        given = ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+    for name in given(ctx):
+        owner = goes_with.get(name, "")
         used = (owner, asked.get(owner, owner), asked.get(name, owner))
-        if given and not any(settings.get(one) for one in used):
+        if owner and not any(settings.get(one) for one in used):
             flag = next(one.opts[0] for one in ctx.command.params if one.name == name)
             agent = settings.get("agent") or DEFAULT_AGENT
             why = f" (the agent {agent} is scripted)" if owner == "model" else ""
@@ -309,8 +349,6 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         settings.tool_limits  # noqa: B018 -- making it checks its values
         if settings.model is not None and settings.gguf is None:
             parts_of(settings.model)
-        if settings.price:
-            parse(settings.price)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"

@@ -117,7 +117,7 @@ def run(
     if not ended.fault:
         report_errored(errors, errored)
     if errored or ended.status != "success":
-        again = resuming("run", ended.store.folder, of_run(job.settings))
+        again = resuming("run --resume", ended.store.folder, of_run(job.settings))
         errors.print(f"resume with: {again}", markup=False, highlight=False, soft_wrap=True)
     if ended.status == "cancelled":
         errors.print(f"interrupted: {whole.finished} of {len(job.work)} episodes are finished")
