@@ -17,6 +17,7 @@ import toolhop_agents
 from tests.agents.command import toolhop
 from toolhop_agents.cli import root
 from toolhop_agents.cli.flags import MOST, Number, Whole
+from toolhop_agents.cli.options import VARIES
 
 KINDS = {
     "integer": "number", "number": "number", "choice": "text", "text": "text", "name": "text",
@@ -73,6 +74,15 @@ def test_what_is_said_in_the_same_words_has_the_same_name() -> None:
     for _, one in flags():
         names[one.help or one.opts[0]].add(one.opts[0])
     assert {about: found for about, found in names.items() if len(found) > 1} == {}
+
+
+def test_a_name_means_the_same_in_all_commands() -> None:
+    """Help texts are the same but for the default; what has others is declared with the reason."""
+    texts = defaultdict[str, set[str]](set)
+    for _, flag in flags():
+        texts[flag.opts[0]].add((flag.help or "").partition("  [default")[0])
+    assert {name for name, said in texts.items() if len(said) > 1} == set(VARIES)
+    assert not [name for name, said in texts.items() if "" in said]
 
 
 @pytest.mark.parametrize(

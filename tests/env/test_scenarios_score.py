@@ -495,7 +495,9 @@ def test_what_the_agent_suggests_to_the_user_is_not_said_by_that() -> None:
     async def go() -> Trace:
         box = CannedSandbox(answers)
         async with box, Episode(PLAIN, box, None, stand_ins=StandIns(user=Echo())) as one:
-            await one.step(calling(raw("talk_to_user", {"question": "Is it Bhutan?", "about": "country"})))
+            await one.step(
+                calling(raw("talk_to_user", {"question": "Is it Bhutan?", "about": "country"}))
+            )
             await one.step(calling(raw("capital_of", {"country": "Bhutan"})))
             await one.step(WRONG)
         return one.trace

@@ -31,8 +31,8 @@ from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.errored import report_errored
-from toolhop_agents.cli.flags import Whole
-from toolhop_agents.cli.json_output import table_format
+from toolhop_agents.cli.flags import discordant_option
+from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (
     Sectioned,
     announce_default,
@@ -80,10 +80,9 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
               help="Resume an ablation that was cut off.")
 @click.option("--full", is_flag=True,
               help="All tables: other episodes and designs, error codes, hops, savings, pairs.")
-@click.option("--discordant", type=Whole(min=0), default=10,
-              help="Discordant pairs that --full lists for a comparison; --json has all.")
+@discordant_option(10)
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
+@json_option
 @click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
               expose_value=False, help="TOML file with flags as keys; the command line wins.")
 @click.pass_context

@@ -17,7 +17,6 @@ from toolhop_agents.cli.construct_flags import (
     begin,
     estimate_option,
     go_on,
-    items_option,
     licence_option,
     making,
     settings_of,
@@ -26,7 +25,7 @@ from toolhop_agents.cli.construct_flags import (
 from toolhop_agents.cli.construct_nested import nested
 from toolhop_agents.cli.construct_review import agreement, review
 from toolhop_agents.cli.construct_view import print_funnel, print_item
-from toolhop_agents.cli.flags import Name
+from toolhop_agents.cli.flags import Name, item_option, items_option
 from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.cli.options import (
     AnyPath,
@@ -69,7 +68,7 @@ hops_option = click.option("--hops", type=Span(LEAST_HOPS, MOST_HOPS), default="
 @making(Settings)
 @construct.command("from-domain", context_settings={"show_default": True})
 @click.argument("domain", type=Name())
-@items_option
+@items_option(required=True)
 @hops_option
 @click.pass_context
 def from_domain(ctx: click.Context, /, domain: str, items: int, hops: range, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
@@ -150,7 +149,7 @@ def _see_where_keys_go(folder: Path, settings: Settings, given: dict[str, Any]) 
 
 @construct.command()
 @click.argument("folder", type=AnyPath(file_okay=False, path_type=Path))
-@click.option("--item", metavar="ID", help="One item, reply by reply.")
+@item_option
 @json_option
 def show(folder: Path, item: str | None, *, as_json: bool) -> None:
     """Show what became of items, by stage."""

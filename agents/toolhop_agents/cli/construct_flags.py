@@ -92,11 +92,9 @@ class Span(click.ParamType[range]):
 out_option = click.option("--out", type=AnyPath(file_okay=False, path_type=Path), metavar="FOLDER",
                           help="A new folder for what is made and every reply.")  # fmt: skip
 dry_run_option = click.option("--dry-run", is_flag=True,
-                              help="Print what would be asked; ask nothing.")  # fmt: skip
+                              help="Print what would be done, and do nothing.")  # fmt: skip
 estimate_option = click.option("--estimate", type=Whole(1), metavar="N",
-                               help="Make the first N and estimate the rest.")  # fmt: skip
-items_option = click.option("--items", type=Whole(1, 100_000), required=True,
-                            help="How many to try.")  # fmt: skip
+                               help="Do N items and estimate the rest.")  # fmt: skip
 licence_option = click.option("--licence", default="", show_default=False,
                               help="Licence of rows that state none.")  # fmt: skip
 

@@ -15,12 +15,12 @@ from toolhop_agents.cli.construct_flags import (
     TASKS,
     Span,
     begin,
-    items_option,
     licence_option,
     making,
     settings_of,
 )
-from toolhop_agents.cli.flags import Name, data_option
+from toolhop_agents.cli.flags import Name, data_option, items_option
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct.nested.begin import Drafts, Source
 from toolhop_agents.construct.nested.begin import from_items as drafts_of_items
@@ -59,9 +59,8 @@ depth_option = click.option("--depth", type=Span(2, DEEPEST), default="2-6",
                             help=f"How deep calls nest, within 2 to {DEEPEST}.")
 width_option = click.option("--width", type=Span(1, WIDEST), default="1-4",
                             help=f"Calls at the widest depth, within 1 to {WIDEST}.")
-certificates_option = click.option(
-    "--certificates", type=click.Path(dir_okay=False, path_type=Path),
-    help="Certificates of the items of --data.")
+certificates_option = setting_option(
+    "certificates", help="Certificates of the items, as `toolhop certify` writes them.")
 kinds_option = click.option(
     "--kinds", type=click.Path(dir_okay=False, exists=True, path_type=Path),
     help="What kind of thing the tools of --data take and give; those of the built-in tools are "
@@ -71,7 +70,7 @@ kinds_option = click.option(
 @making(NestSettings, *OF_HOPS, "sandbox")
 @nested.command("from-domain", context_settings={"show_default": True})
 @click.argument("domain", type=Name())
-@items_option
+@items_option(required=True)
 @depth_option
 @width_option
 @click.pass_context
@@ -106,7 +105,7 @@ def from_items(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- 
 @making(NestSettings, *OF_HOPS, needs_model=False)
 @nested.command("from-pool", context_settings={"show_default": True})
 @data_option
-@items_option
+@items_option(required=True)
 @depth_option
 @width_option
 @click.option("--structure", type=click.Choice([one.value for one in Structure]), default="any",

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from toolhop_agents.card.page import Section
-from toolhop_agents.cli.flags import Name, Whole
+from toolhop_agents.cli.flags import Name, Whole, port_option
 from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.cli.options import AnyPath, options_of
 from toolhop_agents.construct.reviews import Material, checked
@@ -60,9 +60,7 @@ def agreement(folder: Path, *, as_json: bool) -> None:
     help="N items drawn at random (--seed); `toolhop construct agreement` then bounds "
     "the share of wrong items.",
 )
-@click.option(
-    "--port", type=Whole(0, 65535), default=0, help="Of the page, on 127.0.0.1; 0 for any free one."
-)
+@port_option(0)
 def review(folder: Path, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Have a person judge items.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tomllib
 import types
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -48,8 +48,27 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 """Settings of a run by the heading of their flags in help texts."""
 
 
+VARIES: Mapping[str, str] = {
+    "--agent": "`serve` takes scripted agents alone",
+    "--cost-limit": "of an episode, or of an item that is made",
+    "--estimate": "`run` takes it without a number",
+    "--feedback": "`play` takes no template",
+    "--hops": "the generator of worlds says what it takes",
+    "--into": "`run` sends to `perturb`, which lists them",
+    "--max-samples": "of episodes, items or tools",
+    "--mode": "one, several, or those that are shown",
+    "--out": "a file, a folder or standard output",
+    "--resume": "a run, an ablation or a game",
+    "--sample": "of items, or of questions by kind",
+    "--to": "formats of runs, or of data",
+    "--token-limit": "of an episode, or of an item that is made",
+}
+"""Flags whose help is not the same text in all commands, and why; each still means one thing."""
 DEFAULT_AGENT = str(RunSettings().agent)
 """Who plays where nobody is named."""
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class AnyPath(click.Path):
@@ -115,7 +134,26 @@ def given(ctx: click.Context) -> list[str]:
     return [name for name in ctx.params if ctx.get_parameter_source(name) not in (None, default)]
 
 
+def setting_option(name: str, to: str = "", **changes: Any) -> Callable[[F], F]:  # noqa: ANN401 -- click takes attributes of many types
+    """The option of a setting of a run, for a command that has few of them.
+
+    Args:
+        name: the setting's.
+        to: the parameter that takes the value; named as the setting if empty.
+        changes: attributes of `click.Option` that are others here, such as ``default``.
+    """
+    field = RunSettings.model_fields[name]
+    names, attributes = _attributes(name, field, cast("Flag", flag_of(field)))
+    return click.option(*names, to or name, **{**attributes, **changes})
+
+
 def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
+    names, attributes = _attributes(name, field, flag)
+    return click.Option([*names, name], **attributes)
+
+
+def _attributes(name: str, field: FieldInfo, flag: Flag) -> tuple[Sequence[str], dict[str, Any]]:
+    """The flag's names, and what click has to know of it."""
     kind, several = _type(field)
     if name.endswith("base_url"):
         kind = Address()
@@ -132,31 +170,20 @@ def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
             default = ",".join(default) or None if isinstance(default, tuple) else default
     if isinstance(default, StrEnum):
         default = default.value
+    names = flag.names or (flag_name(name),)
     if kind is click.BOOL:
-        return click.Option(
-            [*(flag.names or (flag_name(name),)), name], is_flag=True, help=flag.help
-        )
-    return click.Option(
-        [*(flag.names or (flag_name(name),)), name],
-        type=kind,
-        multiple=several,
-        metavar=flag.metavar or _metavar(kind),
-        help=flag.help,
-        show_default=True,
-        callback=_parsed(flag.parse, field.default) if flag.parse else None,
-        **_default(default),
-        **_alone(flag),
-    )
-
-
-def _default(value: object) -> dict[str, Any]:
-    """What click has to know of a default; nothing where there is none, or no flag is missed."""
-    return {} if value is None else {"default": value}
-
-
-def _alone(flag: Flag) -> dict[str, Any]:
-    """What click has to know of a flag that may stand without a value; nothing of any other."""
-    return {} if flag.alone is None else {"is_flag": False, "flag_value": flag.alone}
+        return names, {"is_flag": True, "help": flag.help}
+    given: dict[str, Any] = {
+        "type": kind, "multiple": several, "metavar": flag.metavar or _metavar(kind),
+        "help": flag.help, "show_default": True,
+    }  # fmt: skip
+    if default is not None:  # a flag with a default, even of None, is never missed
+        given["default"] = default
+    if flag.parse:
+        given["callback"] = _parsed(flag.parse, field.default)
+    if flag.alone is not None:
+        given |= {"is_flag": False, "flag_value": flag.alone}
+    return names, given
 
 
 def _metavar(kind: object) -> str | None:

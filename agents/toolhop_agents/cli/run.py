@@ -20,7 +20,7 @@ from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.diagnose import print_headlines
 from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.flags import Whole
-from toolhop_agents.cli.json_output import table_format
+from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (
     Sectioned,
     announce_default,
@@ -62,11 +62,11 @@ PRINTED = 50
               expose_value=False, help="TOML file with flags as keys; the command line wins.")
 @click.option("--resume", type=click.Path(path_type=Path), default=None, metavar="RUN",
               help="Resume a run that was stopped; its settings hold.")
-@click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and do nothing.")
 @click.option("--estimate", type=Whole(min=2), is_flag=False, flag_value=10, default=None,
-              metavar="[N]", help="Play N items (10), and say what the rest will take.")
+              metavar="[N]", help="Do N items (10) and estimate the rest.")
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
+@json_option
 @click.pass_context
 def run(
     ctx: click.Context, /, resume: Path | None, dry_run: bool, estimate: int | None,

@@ -12,7 +12,7 @@ import click
 from rich.console import RenderableType
 
 from toolhop_agents.cli import INTERRUPTED
-from toolhop_agents.cli.flags import Whole, overwrite_option
+from toolhop_agents.cli.flags import Whole, item_option, overwrite_option
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.cli.worlds_view import (
@@ -40,8 +40,8 @@ from toolhop_tools.worlds.spec import SETTINGS, Series, parse, referred
 F = TypeVar("F", bound=Callable[..., Any])
 NUMBERS = {"seed": 0, "items": 1}
 """Settings whose flags are numbers in other commands as well, each with the smallest."""
-FLAGS = {"domains": "--domain"}
-"""Flags that are not named as their setting: `--domains` is a switch elsewhere."""
+FLAGS = {"tools": "--tool-count"}
+"""Flags that are not named as their setting: `--tools` elsewhere says how they are shown."""
 
 
 def setting_options(command: F) -> F:
@@ -102,7 +102,7 @@ def make(
 
 @worlds.command()
 @click.argument("spec", default="")
-@click.option("--item", metavar="ID", help="An item: its chain, calls, results and difficulty.")
+@item_option
 @click.option(
     "--with-world", "world", is_flag=True, help="The item's world, or the first: types and tools."
 )
