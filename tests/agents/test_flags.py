@@ -133,10 +133,10 @@ def test_every_number_has_a_range() -> None:
 
 # -- refusals --------------------------------------------------------------------------------------
 
-SOURCES = Path(toolhop_agents.__file__).parent / "cli"
+SOURCES = Path(toolhop_agents.__file__).parent
 PASSED_ON = {
-    ("options.py", "checked"), ("options.py", "check_url"), ("options.py", "refuse_other"),
-    ("data.py", "schema"),
+    ("cli/options.py", "checked"), ("cli/options.py", "check_url"),
+    ("cli/options.py", "refuse_other"), ("data/command.py", "schema"),
 }  # fmt: skip
 """Where the text of a refusal is made elsewhere: it is in `wrong_uses.txt`."""
 
@@ -156,12 +156,14 @@ def refusals() -> Mapping[tuple[str, str, int], str]:
     Those of options (`click.BadParameter`) are completed by `toolhop_agents.cli.main`.
     """
     found = {}
-    for path in SOURCES.glob("*.py"):
+    for path in SOURCES.rglob("*.py"):
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 for node in ast.walk(function):
                     if isinstance(node, ast.Call) and ast.unparse(node.func) == "click.UsageError":
-                        found[path.name, function.name, node.lineno] = said(node.args[0])
+                        found[path.relative_to(SOURCES).as_posix(), function.name, node.lineno] = (
+                            said(node.args[0])
+                        )
     return found
 
 

@@ -20,7 +20,6 @@ import pytest
 from click.testing import CliRunner
 
 from tests.agents.command import toolhop
-from toolhop_agents.cli.run import run
 from toolhop_agents.cluster.alike import differences, software
 from toolhop_agents.cluster.connect import ClusterFault
 from toolhop_agents.cluster.host import Channel, Done, Failed, Host
@@ -29,6 +28,7 @@ from toolhop_agents.cluster.nodes import MOST_LOST, Nodes
 from toolhop_agents.construct.workshop import NodeSandbox
 from toolhop_agents.models.base import ModelFault, NoKey
 from toolhop_agents.models.rate import Connections
+from toolhop_agents.runs.command import run
 from toolhop_agents.runs.executors.cluster import _Given, _shared, _stage
 from toolhop_agents.runs.ledger import RunLimitReached
 from toolhop_agents.runs.means import Given
@@ -80,8 +80,8 @@ def test_what_nodes_cannot_do_is_refused(flags: list[str], says: str) -> None:
 
 def test_no_other_command_imports_ray() -> None:
     code = (
-        "import sys\nimport toolhop_agents.cli.run, toolhop_agents.cli.certify\n"
-        "import toolhop_agents.cli.check, toolhop_agents.cli.construct\n"
+        "import sys\nimport toolhop_agents.runs.command, toolhop_agents.certify.command\n"
+        "import toolhop_agents.check.command, toolhop_agents.construct.command\n"
         "assert 'ray' not in sys.modules"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

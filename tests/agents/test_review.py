@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from tests.agents import command
 from tests.agents.made_folder import NAMES, write_folder
-from toolhop_agents.cli.construct import construct
+from toolhop_agents.construct.command import construct
 from toolhop_agents.construct.reviews import NAME, Material, ReviewError, add, read
 from toolhop_agents.review.bench import Bench
 from toolhop_agents.review.figures import pairs

@@ -11,7 +11,10 @@ from typing import Any
 import anyio
 import click
 
-from toolhop_agents.cli.construct_flags import (
+from toolhop_agents.cli.flags import Name, data_option, items_option
+from toolhop_agents.cli.options import setting_option
+from toolhop_agents.cli.progress import ErrorConsole, Steps
+from toolhop_agents.construct.begin_command import (
     TASKS,
     Span,
     begin,
@@ -19,9 +22,6 @@ from toolhop_agents.cli.construct_flags import (
     making,
     settings_of,
 )
-from toolhop_agents.cli.flags import Name, data_option, items_option
-from toolhop_agents.cli.options import setting_option
-from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct.nested.begin import Drafts, Source
 from toolhop_agents.construct.nested.begin import from_items as drafts_of_items
 from toolhop_agents.construct.nested.begin import from_pool as drafts_of_pool

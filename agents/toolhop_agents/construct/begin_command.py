@@ -13,14 +13,8 @@ from typing import Any, NamedTuple
 import anyio
 import click
 
+from toolhop_agents.certify.reading import READER_OPTIONS, reader_settings
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
-from toolhop_agents.cli.certify_read import READER_OPTIONS, reader_settings
-from toolhop_agents.cli.construct_view import (
-    print_estimate,
-    print_funnel,
-    print_nested_plan,
-    print_plan,
-)
 from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.cli.options import AnyPath, cluster_of, options_of, refuse_unused
@@ -33,6 +27,12 @@ from toolhop_agents.construct.nested.session import NestSession, NestSettings
 from toolhop_agents.construct.session import Ended, Session
 from toolhop_agents.construct.session import construct as make
 from toolhop_agents.construct.settings import OFF, Settings, check_prices
+from toolhop_agents.construct.view import (
+    print_estimate,
+    print_funnel,
+    print_nested_plan,
+    print_plan,
+)
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.table import table_console

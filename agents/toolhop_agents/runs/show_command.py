@@ -97,7 +97,7 @@ def _print_findings(run: Path) -> None:
     """The headlines of the run's diagnosis, if it has any; it reads every trace. The list stands
     without them: a trace that cannot be had is named on stderr, and is no fault.
     """
-    from toolhop_agents.cli.diagnose import headline
+    from toolhop_agents.runs.diagnose_command import headline
     from toolhop_env.diagnosis.diagnose import diagnose
 
     store = RunStore.open(run)

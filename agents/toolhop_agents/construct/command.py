@@ -8,8 +8,19 @@ from typing import Any
 import click
 from pydantic import ValidationError
 
-from toolhop_agents.cli.certify_read import reader_base_url_option
-from toolhop_agents.cli.construct_flags import (
+from toolhop_agents.certify.reading import reader_base_url_option
+from toolhop_agents.cli.flags import Name, item_option, items_option
+from toolhop_agents.cli.json_output import json_option
+from toolhop_agents.cli.options import (
+    AnyPath,
+    cluster_of,
+    cluster_options,
+    given,
+    resuming_options,
+)
+from toolhop_agents.cli.stored_addresses import refuse_unnamed
+from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.begin_command import (
     EXIT_CODES,
     ITEMS,
     TASKS,
@@ -22,22 +33,11 @@ from toolhop_agents.cli.construct_flags import (
     settings_of,
     stored,
 )
-from toolhop_agents.cli.construct_nested import nested
-from toolhop_agents.cli.construct_review import agreement, review
-from toolhop_agents.cli.construct_view import print_funnel, print_item
-from toolhop_agents.cli.flags import Name, item_option, items_option
-from toolhop_agents.cli.json_output import json_option
-from toolhop_agents.cli.options import (
-    AnyPath,
-    cluster_of,
-    cluster_options,
-    given,
-    resuming_options,
-)
-from toolhop_agents.cli.stored_addresses import refuse_unnamed
-from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.nested.command import nested
 from toolhop_agents.construct.nested.session import KIND as NESTED
 from toolhop_agents.construct.settings import Settings, check_prices
+from toolhop_agents.construct.view import print_funnel, print_item
+from toolhop_agents.review.command import agreement, review
 from toolhop_agents.runs.flags import flag_name, operational
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console

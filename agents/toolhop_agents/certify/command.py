@@ -14,9 +14,9 @@ import anyio
 import click
 from dotenv import load_dotenv
 
+from toolhop_agents.certify.reading import check_readers, read_blind, reader_options, settings_of
+from toolhop_agents.certify.view import Tally, page, print_tally, to_json
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
-from toolhop_agents.cli.certify_read import check_readers, read_blind, reader_options, settings_of
-from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
 from toolhop_agents.cli.flags import Whole, data_option, item_option
 from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import cluster_of, cluster_options, setting_option

@@ -20,14 +20,14 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from toolhop_agents import data_view
-from toolhop_agents.cli.data_card import card
-from toolhop_agents.cli.data_made import export_made
+from toolhop_agents.card.command import card
 from toolhop_agents.cli.flags import Address, Whole, data_option, overwrite_option
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.cli.options import setting_option
 from toolhop_agents.cli.progress import ErrorConsole
 from toolhop_agents.construct.family import Kin
 from toolhop_agents.construct.folder import is_made
+from toolhop_agents.data.made import export_made
 from toolhop_agents.export.files import write_text
 from toolhop_agents.terminal import say, visible
 from toolhop_sandbox.base import Program
@@ -304,7 +304,7 @@ def export(
             "--most-varied goes with --to toolbehonest: add it, or leave this out"
         )
     if form is not None:
-        from toolhop_agents.cli.export_as import export_as  # starts a sandbox: not for the others
+        from toolhop_agents.data.export_as import export_as  # starts a sandbox: not for the others
 
         export_as(data, form, Path(out), overwrite=overwrite, sandbox=flags["sandbox"], most=most)
         return

@@ -15,7 +15,11 @@ from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.flags import Whole, item_option, overwrite_option
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.cli.progress import ErrorConsole, Steps
-from toolhop_agents.cli.worlds_view import (
+from toolhop_agents.data_view import item_object, item_page
+from toolhop_agents.export.files import check_free
+from toolhop_agents.table import table_console
+from toolhop_agents.terminal import say
+from toolhop_agents.worlds.view import (
     chain_parts,
     executed,
     series_json,
@@ -25,10 +29,6 @@ from toolhop_agents.cli.worlds_view import (
     world_json,
     world_tables,
 )
-from toolhop_agents.data_view import item_object, item_page
-from toolhop_agents.export.files import check_free
-from toolhop_agents.table import table_console
-from toolhop_agents.terminal import say
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import DataError, counted
 from toolhop_tools.load import load, select

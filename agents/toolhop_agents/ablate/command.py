@@ -30,7 +30,6 @@ from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
-from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.flags import discordant_option
 from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (
@@ -45,6 +44,7 @@ from toolhop_agents.cli.options import (
 )
 from toolhop_agents.cli.progress import Episodes, ErrorConsole
 from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
+from toolhop_agents.runs.errored_view import report_errored
 from toolhop_agents.runs.execute import Plan
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.settings import RunSettings

@@ -17,8 +17,6 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
-from toolhop_agents.cli.diagnose import print_headlines
-from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (
@@ -36,6 +34,8 @@ from toolhop_agents.cli.progress import Episodes, ErrorConsole, Steps
 from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
+from toolhop_agents.runs.diagnose_command import print_headlines
+from toolhop_agents.runs.errored_view import report_errored
 from toolhop_agents.runs.execute import Plan, Run, execute
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
@@ -90,7 +90,7 @@ def run(
     if job.left_out:
         _print_left_out(errors, job)
     if dry_run:
-        from toolhop_agents.cli.dry_run import print_plan  # numpy, only when used
+        from toolhop_agents.runs.dry_run_view import print_plan  # numpy, only when used
 
         announce_default(named)
         print_plan(job, as_json=as_json)
@@ -101,7 +101,7 @@ def run(
     ended = _play(job, errors, named)
     _print_faults(errors, ended)
     if estimate:
-        from toolhop_agents.cli.dry_run import print_estimate  # numpy, only when used
+        from toolhop_agents.runs.dry_run_view import print_estimate  # numpy, only when used
 
         print_estimate(job, ended, as_json=as_json, console=table_console())
         whole = _Whole(job, ended)

@@ -12,10 +12,10 @@ import click
 
 from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli import EXIT_EPISODES
-from toolhop_agents.cli.diagnose import print_headlines
 from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
+from toolhop_agents.runs.diagnose_command import print_headlines
 from toolhop_agents.table import (
     RowLabels,
     by_agent,

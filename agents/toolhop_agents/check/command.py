@@ -16,9 +16,9 @@ from typing import Any
 import anyio
 import click
 
+from toolhop_agents.check.progress import Tools
+from toolhop_agents.check.view import Checked, not_asked, print_report, summary, to_json
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
-from toolhop_agents.cli.check_progress import Tools
-from toolhop_agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
 from toolhop_agents.cli.flags import Whole, data_option
 from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.cli.options import cluster_of, cluster_options, setting_option
