@@ -1,4 +1,4 @@
-"""Overlap with test sets: eight words in a row alone, against the rules of `construct --against`.
+"""Overlap with test sets: eight words in a row alone, against the rules of --against.
 
     python -m benchmarks.duplicates [FILE]      FILE: official rows, such as ToolHop's
 

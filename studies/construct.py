@@ -40,7 +40,7 @@ def command(
         names = ",".join(f"openai/honest@{number}" for number in (1, 2, 3))
         asked += ["--readers", names, "--reader-base-url", address]
         asked += ["--closed-book", "openai/honest@4", "--closed-book-base-url", address]
-    return ["construct", "--domain", "General", "--items", str(items), "--least-yield", "0",
+    return ["construct", "from-domain", "General", "--items", str(items), "--least-yield", "0",
             "--sandbox", sandbox, *asked, *more]  # fmt: skip
 
 
@@ -107,8 +107,8 @@ def kills(out: Path, sandbox: str, count: int, items: int, *, readers: bool) -> 
             if not _killed(now, partial(_lines, killed), before + more):
                 break
             done += 1
-            now = ["construct", "--resume", str(killed)] if killed.exists() else now
-        run("construct", "--resume", str(killed))
+            now = ["construct", "resume", str(killed)] if killed.exists() else now
+        run("construct", "resume", str(killed))
     keys = [row["key"] for row in rows(killed, "reply")]
     yield f"{done} kills; {wanted} replies without a kill"
     yield f"replies in the killed folder's ledger: {len(keys)}, twice: {len(keys) - len({*keys})}"

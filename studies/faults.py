@@ -100,7 +100,7 @@ def compute(out: Path, sandbox: str) -> None:
 
 def _make(folder: Path, count: int, sandbox: str) -> None:
     with scripts() as address:
-        run("construct", "--domain", "General", "--items", str(count), "--model",
+        run("construct", "from-domain", "General", "--items", str(count), "--model",
             "openai/planted", "--base-url", address, "--out", str(folder), "--least-yield", "0",
             "--repairs", "1", "--second", "off", "--sandbox", sandbox)  # fmt: skip
 

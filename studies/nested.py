@@ -21,7 +21,7 @@ from studies.running import fresh, interval, rows, run, scripts
 def plants(folder: Path) -> Iterator[str]:
     """Make a task for each plant, and say which were accepted."""
     with scripts() as address:
-        run("construct", "--kind", "nestools", "--domain", "Harbour", "--items", str(2 * len(ALL)),
+        run("construct", "nested", "from-domain", "Harbour", "--items", str(2 * len(ALL)),
             "--depth", "3", "--width", "2", "--model", "openai/faulty", "--base-url", address,
             "--least-yield", "0", "--max-samples", "4", "--out", str(fresh(folder)))  # fmt: skip
     accepted: dict[tuple[str, bool], bool] = {}

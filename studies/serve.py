@@ -3,8 +3,9 @@
     python -m studies.serve [--port 8123]
     python -m studies.serve --kinds
 
-It prints its address, which ``toolhop construct --base-url`` takes. The model's name chooses the
-script: ``openai/honest``, ``openai/clumsy``, ``openai/faulty:KIND:stubborn``, ``openai/wrong``.
+It prints its address, which --base-url of ``toolhop construct`` takes. The model's name
+chooses the script: ``openai/honest``, ``openai/clumsy``, ``openai/faulty:KIND:stubborn``,
+``openai/wrong``.
 """
 
 from __future__ import annotations

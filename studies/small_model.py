@@ -48,7 +48,7 @@ def constructs(model: str, address: str, items: int, out: Path) -> Iterator[str]
     """The model as a constructor."""
     started = time.monotonic()
     done = run(
-        "construct", "--domain", "Geography", "--items", str(items), "--model", model,
+        "construct", "from-domain", "Geography", "--items", str(items), "--model", model,
         "--base-url", address, "--max-tokens", str(MOST_TOKENS), "--timeout", str(TIMEOUT_S),
         "--repairs", "2", "--max-samples", "1", "--least-yield", "0", "--sandbox", "process",
         "--out", str(fresh(out)), check=False,

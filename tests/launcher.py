@@ -28,8 +28,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 IMPORTED = (
-    "anyio._backends._asyncio", "toolhop_agents.runs.execute", "toolhop_agents.cli.certify",
-    "toolhop_agents.cli.run", "toolhop_agents.cli.ablate", "toolhop_sandbox.docker.engine",
+    "anyio._backends._asyncio", "toolhop_agents.runs.execute", "toolhop_agents.certify.command",
+    "toolhop_agents.runs.command", "toolhop_agents.ablate.command", "toolhop_sandbox.docker.engine",
     "docker", "encodings.idna",
 )  # fmt: skip
 SERVED = ("openai.resources.chat", "httpcore")

@@ -146,7 +146,7 @@ def test_commands_that_pages_show_have_the_flags_that_they_are_given(page: Path)
     shown = re.findall(r"^[\s`]*toolhop ([^#|&;`\n]*)", code, re.MULTILINE)
     wrong = []
     for command in shown:
-        names = [" ".join(command.split()[:words]) for words in (2, 1)]
+        names = [" ".join(command.split()[:words]) for words in (3, 2, 1)]
         known = next((having[name] for name in names if name in having), None)
         flags = re.findall(r"(?<![\w-])--[a-z][\w-]*", command)
         wrong += [f"toolhop {command}: {flag}" for flag in flags if known and flag not in known]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from toolhop_agents.cli import COMMANDS
 from toolhop_env.scorers.nestools import NESTOOLS
 from toolhop_env.scorers.toolhop import TOOLHOP
 
@@ -58,11 +59,17 @@ WITHIN_AGENTS = (
         "tool_tests",
         "pytest_plugin",
     },
-    {"cli", "facade"},
+    {"certify", "check", "cli", "data", "facade", "worlds"},
     {"__main__"},
 )
 """Parts of `toolhop_agents`, each importing none of a later group. What shows figures (`table`,
 `terminal`, `trace_view`) is imported by whatever shows some: it is bound by what it imports."""
+WITH_CLI = next(parts for parts in WITHIN_AGENTS if "cli" in parts)
+"""Parts that are commands and nothing else."""
+SHARED_CLI = {
+    "__init__", "faults", "flags", "json_output", "options", "progress", "stored_addresses",
+}  # fmt: skip
+"""What the commands of all features share."""
 SHOWS = {"stacked", "table_forms", "table", "plain_summary", "terminal", "trace_view", "data_view"}
 WORKER_MAY = {"RestrictedPython", "toolhop_sandbox", *sys.stdlib_module_names}
 
@@ -102,6 +109,11 @@ def test_layer_imports_only_earlier_layers(layer: str) -> None:
     assert {path: names for path, names in wrong.items() if names} == {}
 
 
+def is_command(path: Path) -> bool:
+    """Whether a file holds a command, by its name: it is of the part `cli`, wherever it stands."""
+    return path.stem.endswith("command")
+
+
 def parts_imported(path: Path) -> set[str]:
     """The parts of `toolhop_agents` that a file imports."""
     found = set()
@@ -120,6 +132,8 @@ def test_parts_of_agents_import_only_earlier_parts(place: int) -> None:
     wrong: dict[str, set[str]] = {}
     for part in WITHIN_AGENTS[place]:
         files = list((root / part).rglob("*.py")) or [root / f"{part}.py"]
+        if part not in WITH_CLI:
+            files = [path for path in files if not is_command(path)]
         wrong |= {str(path): parts_imported(path) & later for path in files}
     assert {path: names for path, names in wrong.items() if names} == {}
 
@@ -129,6 +143,33 @@ def test_every_part_of_agents_has_its_place() -> None:
     parts = {path.stem for path in root.iterdir() if path.suffix == ".py" or path.is_dir()}
     known = set().union(*WITHIN_AGENTS)
     assert parts - {"__init__", "__pycache__", "templates", "py"} == known
+
+
+def test_a_command_stands_beside_its_feature() -> None:
+    """`cli` has what all share, and the commands whose feature has no folder among the agents."""
+    root = ROOMS["toolhop_agents"] / "toolhop_agents"
+    files = {root / f"{module.replace('.', '/')}.py" for module, _ in COMMANDS.values()}
+    in_cli = {path.stem for path in files if path.parent == root / "cli"}
+    assert all(map(is_command, (path for path in files if path.stem not in in_cli)))
+    assert not in_cli & {path.name for path in root.iterdir()}
+    assert {path.stem for path in (root / "cli").glob("*.py")} == SHARED_CLI | in_cli
+
+
+def test_nothing_but_commands_knows_the_command_line() -> None:
+    root = ROOMS["toolhop_agents"] / "toolhop_agents"
+    others = [
+        path for path in root.rglob("*.py")
+        if path.relative_to(root).parts[0] not in {*WITH_CLI, "__main__.py"}
+        and not is_command(path)
+    ]  # fmt: skip
+    modules = {path: [node.module or "" for node in nodes(path) if isinstance(node, ast.ImportFrom)]
+               for path in others}  # fmt: skip
+    assert others
+    assert [
+        path for path, names in modules.items()
+        if any(f"{name}.".startswith("toolhop_agents.cli.") or name.endswith("command")
+               for name in names)
+    ] == []  # fmt: skip
 
 
 MEASURES = {one.name for one in TOOLHOP.measures} | {

@@ -139,11 +139,11 @@ def test_checks(nodes: Nodes, tmp_path: Path) -> None:
 def test_items_by_a_model(nodes: Nodes, tmp_path: Path) -> None:
     """Files are the same byte by byte; a node is lost in between."""
     nodes.have(2)
-    own = "--model openai/clumsy --readers openai/honest --domain Geography --items 3"
+    own = "Geography --model openai/clumsy --readers openai/honest --items 3"
     own += " --least-yield 0 --seed 1"
     with LoopbackServer(respond) as server:
         asked = ("--base-url", server.base_url, "--reader-base-url", server.base_url)
-        flags = ("construct", *own.split(), *asked, "--out", "made")
+        flags = ("construct", "from-domain", *own.split(), *asked, "--out", "made")
         ended(started(tmp_path / "here", *flags))
         run = started(tmp_path / "there", *flags, *there(nodes))
         ledger = tmp_path / "there" / "made" / "ledger.jsonl"

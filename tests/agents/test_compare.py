@@ -19,8 +19,8 @@ from rich.console import Console
 
 from tests.agents.command import toolhop
 from tests.agents.items import small_item
-from toolhop_agents.cli.compare import compare
 from toolhop_agents.compare import published
+from toolhop_agents.compare.command import compare
 from toolhop_agents.compare.report import ComparisonReport, ComparisonRequest, read_and_compare
 from toolhop_agents.compare.view import print_report
 from toolhop_agents.models.loopback import LoopbackServer

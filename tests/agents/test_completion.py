@@ -83,7 +83,7 @@ def test_commands_are_offered_without_their_modules(home: Path) -> None:
     words = {"COMP_WORDS": "toolhop ", "COMP_CWORD": "1", "_TOOLHOP_COMPLETE": "bash_complete"}
     code = (
         "import sys; sys.argv[0] = 'toolhop'\nfrom toolhop_agents.cli import main\n"
-        "try: main()\nfinally: sys.stderr.write(str('toolhop_agents.cli.run' in sys.modules))"
+        "try: main()\nfinally: sys.stderr.write(str('toolhop_agents.runs.command' in sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(home, **words), capture_output=True, text=True

@@ -443,7 +443,7 @@ def construct_(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_command_makes_shows_and_goes_on(tmp_path: Path, address: str) -> None:
     out = str(tmp_path / "made")
-    begin = ("--domain", "Sport", "--items", "2", "--model", "openai/honest", "--price", "1,2",
+    begin = ("from-domain", "Sport", "--items", "2", "--model", "openai/honest", "--price", "1,2",
              "--base-url", address)  # fmt: skip
     plan = construct_(*begin, "--dry-run", "--json")
     assert json.loads(plan.stdout)["items"] == 2
@@ -452,12 +452,12 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path, address: str) -> No
     estimate = json.loads(some.stdout)
     assert (estimate["left"], estimate["made"]) == (1, 1)
     assert estimate["cost_usd"][0] > 0
-    rest = construct_("--resume", out, "--base-url", address, "--json")
+    rest = construct_("resume", out, "--base-url", address, "--json")
     assert rest.returncode == 0, rest.stderr
     assert json.loads(rest.stdout)["accepted"] == 2
-    shown = construct_("--show", out)
+    shown = construct_("show", out)
     assert "whole items" in shown.stdout
-    item = construct_("--show", out, "--item", "sport-2")
+    item = construct_("show", out, "--item", "sport-2")
     assert "def look_up_stadium" in item.stdout
     assert "every-hop-needed" in item.stdout
     told = command.toolhop("explain", out, "--methods").stdout
@@ -475,51 +475,40 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path, address: str) -> No
     assert "still hold" in kept.stderr
 
 
-BEGUN = ("--domain", "A", "--items", "1", "--model", "a/b", "--out", "x")
-NESTED = (*BEGUN, "--kind", "nestools")
+MODEL = ("--model", "a/b", "--out", "x")
+BEGUN = ("from-domain", "A", "--items", "1", *MODEL)
 PAID = (*BEGUN, "--run-cost-limit", "1")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "--model is missing"),
-        (("--model", "a/b"), "--out is missing"),
-        (("--model", "a/b", "--out", "x"), "give SEEDS, or --domain and --items"),
-        (("--model", "a/b", "--out", "x", "--hops", "1-9"), "--hops is '1-9'"),
-        (("--resume", "nowhere"), "has no settings.json"),
-        (("--resume", "nowhere", "--dry-run"), "--dry-run is for"),
-        (("--item", "a"), "--item goes with --show"),
-        (("--show", "nowhere", "--model", "a/b"), "--model does not go with --show"),
-        (("--model", "a/b", "--closed-book-samples", "2"), "--closed-book-samples goes with"),
-        (("--model", "a/b", "--cost-limit", "nan"), "nan is not in the range x>0"),
-        (("--model", "a/b", "--price", "x,y"), "--price: the price is"),
-        (("--model", "a/b", "--base-url", "http://u:p@h/v1"), "has a user or a password in it"),
-        (("--model", "a/b", "--out", "x", "--domain", " ", "--items", "1"), "give SEEDS"),
-        (("--show", "nowhere"), "has no settings.json"),
-        (
-            (*BEGUN, "--cache", "/dev/null/x"),
-            "cannot be written",
-        ),
-        (
-            ("--model", "a/b", "--domain", "A", "--items", "1", "--out", "x", "--prompts", "."),
-            "no folder of prompts",
-        ),
-        (
-            ("--model", "a/b", "--domain", "A", "--items", "1", "--out", "x", "--world", "real"),
-            "takes its facts from SEEDS",
-        ),
-        ((*BEGUN, "--second", ""), "'--second': it is empty"),
-        ((*BEGUN, "--closed-book", " "), "--closed-book is blank"),
-        *(((flag, ""), f"Invalid value for '{flag}': it is blank")
-          for flag in ("--out", "--show", "--resume", "--review", "--cache", "--prompts")),
-        (("--review", "x", "--reviewer", ""), "'--reviewer': it is empty"),
+        (("from-domain", "A", "--items", "1"), "Missing option '--model'"),
+        (("from-domain", "A", "--items", "1", "--model", "a/b"), "--out is missing"),
+        (("from-domain", "A", *MODEL), "Missing option '--items'"),
+        ((*BEGUN, "--hops", "1-9"), "'1-9' is not a range within 2 to 7"),
+        (("resume", "nowhere"), "has no settings.json"),
+        ((*BEGUN, "--closed-book-samples", "2"), "--closed-book-samples goes with"),
+        ((*BEGUN, "--cost-limit", "nan"), "nan is not in the range x>0"),
+        ((*BEGUN, "--price", "x,y"), "'--price': the price is"),
+        ((*BEGUN, "--base-url", "http://u:p@h/v1"), "has a user or a password in it"),
+        (("from-domain", " ", "--items", "1", *MODEL), "it is blank; give a name"),
+        (("show", "nowhere"), "has no settings.json"),
+        ((*BEGUN, "--cache", "/dev/null/x"), "cannot be written"),
+        ((*BEGUN, "--prompts", "."), "no folder of prompts"),
+        ((*BEGUN, "--second", ""), "'--second': it is blank"),
+        ((*BEGUN, "--closed-book", " "), "'--closed-book': it is blank"),
+        *(((*BEGUN, flag, ""), f"Invalid value for '{flag}': it is blank")
+          for flag in ("--out", "--cache", "--prompts")),
+        *(((name, ""), "it is blank; give a path")
+          for name in ("show", "resume", "review", "agreement")),
+        (("review", "x", "--reviewer", ""), "'--reviewer': it is blank"),
         *(((*BEGUN, flag, "c/d", f"{flag.rstrip('s')}-base-url", "notaurl"),
            "'notaurl' is not an address; give one such as")
           for flag in ("--readers", "--second", "--closed-book")),
         ((*BEGUN, "--base-url", "http://[x"), "'http://[x' is not an address; give one such as"),
         ((*BEGUN, "--second", "off", "--second-base-url", "http://h/v1"),
-         "--second-base-url goes with --second NAME"),
+         "--second-base-url goes with --second"),
         ((*BEGUN, "--readers", "a/b,,c/d"), "--readers"),
         ((*BEGUN, "--readers", "a/b,a/b"), "--readers"),
         ((*BEGUN, "--readers", "a/b,c/d", "--votes", "1"), "--votes"),
@@ -530,7 +519,7 @@ PAID = (*BEGUN, "--run-cost-limit", "1")
          "pass --reader-price IN,OUT"),
         ((*PAID, "--price", "1,1", "--second", "x/y"), "pass --second-price IN,OUT"),
         ((*PAID, "--price", "1,1", "--closed-book", "x/y"), "pass --closed-book-price IN,OUT"),
-        ((*NESTED, "--cost-limit", "1"), "pass --price IN,OUT"),
+        (("nested", *BEGUN, "--cost-limit", "1"), "pass --price IN,OUT"),
     ],
 )  # fmt: skip
 def test_wrong_use_ends_with_a_message(
@@ -545,7 +534,7 @@ def test_wrong_use_ends_with_a_message(
 def test_a_server_that_does_not_answer_is_named_by_its_flag(tmp_path: Path, address: str) -> None:
     nobody = ("--readers", "openai/a", "--reader-base-url", "http://127.0.0.1:9/v1")
     out = str(tmp_path / "made")
-    begun = ("--domain", "A", "--items", "1", "--model", "openai/honest", "--base-url", address)
+    begun = ("from-domain", "A", "--items", "1", "--model", "openai/honest", "--base-url", address)
     done = construct_(*begun, *nobody, "--out", out)
     assert done.returncode == 1
     assert "or give its --reader-base-url" in done.stderr
@@ -556,7 +545,7 @@ def test_a_folder_that_another_process_works_in_is_being_made(tmp_path: Path, ad
     wanted = settings(address)
     folders.make(folder, wanted.model_dump(mode="json"), proposed("A", 1, (2, 7), World.CLOSED))
     with held(folder):
-        done = construct_("--resume", str(folder), "--base-url", address)
+        done = construct_("resume", str(folder), "--base-url", address)
     assert "is being made by another process" in done.stderr
 
 
@@ -565,7 +554,7 @@ def test_settings_that_cannot_be_read_end_with_a_message(tmp_path: Path, kept: s
     row = json.loads(kept)
     text = json.dumps({**row, "format": folders.FORMAT} if isinstance(row, dict) else row)
     (tmp_path / "settings.json").write_text(text)
-    done = construct_("--resume", str(tmp_path))
+    done = construct_("resume", str(tmp_path))
     assert done.returncode == 2
     assert "settings.json" in done.stderr
     assert "Traceback" not in done.stderr
@@ -574,20 +563,20 @@ def test_settings_that_cannot_be_read_end_with_a_message(tmp_path: Path, kept: s
 def test_seeds_are_read_strictly(tmp_path: Path) -> None:
     path = tmp_path / "seeds.jsonl"
     path.write_text('{"question": "Which letter is first?", "answers": 1}\n{"question": "x"}\n')
-    done = construct_(str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
+    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
     assert done.returncode == 2
     assert "answers" in done.stderr
     assert "line 2" in done.stderr
     path.write_text('{"question": "Which letter is the first one?"}\n')
-    done = construct_(str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
+    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
     assert "licence" in done.stderr
     row = {"question": "Which letter is first?", "licence": "CC BY ND", "answer": "b"}
     path.write_text(json.dumps(row) + "\n")
-    done = construct_(str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
+    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
     assert "allows changed copies" in done.stderr
     tasks = {"Which is it?": "a", "What of a?": "c"}
     path.write_text(json.dumps({**row, "licence": "MIT", "sub_task": tasks}) + "\n")
-    done = construct_(str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
+    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
     assert "what the last sub-question has" in done.stderr
 
 
@@ -683,7 +672,7 @@ def test_limits_on_costs_of_a_folder_that_is_resumed_need_prices(
 ) -> None:
     out = str(tmp_path / "made")
     folders.make(Path(out), settings(address).model_dump(mode="json"), two()[:1])
-    done = construct_("--resume", out, "--base-url", address, "--run-cost-limit", "1")
+    done = construct_("resume", out, "--base-url", address, "--run-cost-limit", "1")
     assert (done.returncode, "pass --price IN,OUT" in done.stderr) == (2, True)
 
 
@@ -723,7 +712,7 @@ def test_a_folder_of_the_version_before_is_not_gone_on_with(tmp_path: Path) -> N
     folders.make(folder, wanted, proposed("Geography", 1, (2, 7), World.CLOSED))
     kept = json.loads((folder / "settings.json").read_text())
     (folder / "settings.json").write_text(json.dumps({**kept, "format": folders.FORMAT - 1}))
-    done = construct_("--resume", str(folder))
+    done = construct_("resume", str(folder))
     assert done.returncode == 2
     assert "was begun by an earlier version" in done.stderr
     assert "Traceback" not in done.stderr

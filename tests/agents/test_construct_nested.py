@@ -1,4 +1,4 @@
-"""`toolhop construct --kind nestools`: nested tasks are made, resumed, rejected, played, scored."""
+"""`toolhop construct nested`: nested tasks are made, resumed, rejected, played, scored."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-NESTED = ("construct", "--kind", "nestools")
+NESTED = ("construct", "nested")
 
 
 @pytest.mark.heavy
@@ -282,8 +282,8 @@ def test_certified_items_become_tasks_whose_gold_gets_all(
 ) -> None:
     out = tmp_path / "made"
     done = command.toolhop(
-        *NESTED, "--from", "builtin", "--certificates", str(certificates), "--out", str(out),
-        "--sandbox", "process", "--json",
+        *NESTED, "from-items", "--data", "builtin", "--certificates", str(certificates),
+        "--out", str(out), "--sandbox", "process", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "the item has no certificate" in done.stderr
@@ -301,9 +301,10 @@ def test_certified_items_become_tasks_whose_gold_gets_all(
 def test_a_pool_gives_the_forms_that_are_asked_for_and_the_same_ones_again(
     certificates: Path, tmp_path: Path
 ) -> None:
-    begin = (*NESTED, "--pool", "builtin", "--certificates", str(certificates), "--items", "4",
-             "--depth", "2-3", "--width", "1-2", "--licence", "own", "--distractors", "2",
-             "--sandbox", "process", "--model", "openai/honest", "--base-url", SERVED["base_url"],
+    begin = (*NESTED, "from-pool", "--data", "builtin", "--certificates", str(certificates),
+             "--items", "4", "--depth", "2-3", "--width", "1-2", "--licence", "own",
+             "--distractors", "2", "--sandbox", "process", "--model", "openai/honest",
+             "--base-url", SERVED["base_url"],
              "--edges", "model",
              "--json")  # fmt: skip
     for name in ("one", "two"):
@@ -319,54 +320,38 @@ def test_a_pool_gives_the_forms_that_are_asked_for_and_the_same_ones_again(
     assert all(len(item.tools) == 3 * len(row["arguments"]) for item, row in
                zip(load(data).items, found, strict=True))  # fmt: skip
     assert set(scores(data, "gold", tmp_path / "logs").values()) == {1.0}
-    shown = command.toolhop("construct", "--show", str(tmp_path / "one"))
+    shown = command.toolhop("construct", "show", str(tmp_path / "one"))
     assert "task" in shown.stdout
     plan = command.toolhop(*begin[:-1], "--dry-run", "--json")
     assert json.loads(plan.stdout)["tasks"] == 4
 
 
-CODE = ("--kind", "nestools", "--domain", "A", "--items", "1", "--out", "x", "--model", "a/b")
+CODE = ("from-domain", "A", "--items", "1", "--out", "x", "--model", "a/b")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--kind", "nestools", "--out", "x"), "none of --domain, --from and --pool is given"),
-        (("--kind", "nestools", "--domain", "A", "--out", "x"), "--items is missing"),
-        (("--kind", "nestools", "--domain", "A", "--items", "1"), "--out is missing"),
-        (
-            ("--kind", "nestools", "--domain", "A", "--items", "1", "--out", "x"),
-            "--model is missing",
-        ),
-        (
-            (*CODE, "--depth", "1-9"),
-            "--depth is '1-9'",
-        ),
-        (
-            ("--kind", "nestools", "--pool", "builtin", "--items", "1", "--out", "x", "--structure",
-             "chain", "--width", "2"),
-            "--structure chain is not to be had",
-        ),
-        (
-            ("--kind", "nestools", "--from", "builtin", "--out", "x", "--depth", "3"),
-            "--depth is for --domain and --pool",
-        ),
-        (
-            ("--kind", "nestools", "--from", "builtin", "--out", "x", "--certificates", "none"),
-            "there are no certificates",
-        ),
-        (("--kind", "nestools", "--domain", "A", "--hops", "3", "--out", "x"), "--hops is for"),
+        (("from-domain", "A", "--model", "a/b", "--out", "x"), "Missing option '--items'"),
+        (("from-domain", "A", "--items", "1", "--model", "a/b"), "--out is missing"),
+        (("from-domain", "A", "--items", "1", "--out", "x"), "Missing option '--model'"),
+        ((*CODE, "--depth", "1-9"), "'1-9' is not a range within 2 to 6"),
+        (("from-pool", "--data", "builtin", "--items", "1", "--out", "x", "--structure", "chain",
+          "--width", "2"), "--structure chain is not possible"),
+        (("from-pool", "--data", "builtin", "--items", "1", "--out", "x", "--edges", "model"),
+         "--model is missing"),
+        (("from-items", "--data", "builtin", "--out", "x", "--certificates", "none"),
+         "there are no certificates"),
         ((*CODE, "--votes", "2"), "--votes goes with --readers"),
         ((*CODE, "--readers", "a/b,"), "has a blank name"),
         ((*CODE, "--readers", "a/b,a/b"), "names a/b twice"),
         ((*CODE, "--readers", "a/b,a/c", "--votes", "1"), "give at least 2"),
-        (("--pool", "builtin", "--model", "a/b", "--out", "x"), "--pool is for --kind nestools"),
     ],
 )  # fmt: skip
 def test_wrong_use_ends_with_a_message(
     arguments: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    done = command.toolhop("construct", *arguments, cwd=tmp_path)
+    done = command.toolhop(*NESTED, *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -17,9 +17,11 @@ import toolhop_agents
 from tests.agents.command import toolhop
 from toolhop_agents.cli import root
 from toolhop_agents.cli.flags import MOST, Number, Whole
+from toolhop_agents.cli.options import VARIES
 
 KINDS = {
-    "integer": "number", "number": "number", "choice": "text", "text": "text",
+    "integer": "number", "number": "number", "choice": "text", "text": "text", "name": "text",
+    "price": "text", "N-M": "text",
 }  # fmt: skip
 TEXTS = {"--temperature", "--max-tokens", "--out"}
 """Where a command takes a word as well: none, or - for standard output."""
@@ -74,6 +76,15 @@ def test_what_is_said_in_the_same_words_has_the_same_name() -> None:
     assert {about: found for about, found in names.items() if len(found) > 1} == {}
 
 
+def test_a_name_means_the_same_in_all_commands() -> None:
+    """Help texts are the same but for the default; what has others is declared with the reason."""
+    texts = defaultdict[str, set[str]](set)
+    for _, flag in flags():
+        texts[flag.opts[0]].add((flag.help or "").partition("  [default")[0])
+    assert {name for name, said in texts.items() if len(said) > 1} == set(VARIES)
+    assert not [name for name, said in texts.items() if "" in said]
+
+
 @pytest.mark.parametrize(
     ("argument", "holders"),
     [("data", set[str]()), ("runs", {"score", "compare", "explain", "judge-check", "diagnose",
@@ -122,10 +133,10 @@ def test_every_number_has_a_range() -> None:
 
 # -- refusals --------------------------------------------------------------------------------------
 
-SOURCES = Path(toolhop_agents.__file__).parent / "cli"
+SOURCES = Path(toolhop_agents.__file__).parent
 PASSED_ON = {
-    ("options.py", "checked"), ("options.py", "check_url"), ("options.py", "refuse_other"),
-    ("data.py", "schema"),
+    ("cli/options.py", "checked"), ("cli/options.py", "check_url"),
+    ("cli/options.py", "refuse_other"), ("data/command.py", "schema"),
 }  # fmt: skip
 """Where the text of a refusal is made elsewhere: it is in `wrong_uses.txt`."""
 
@@ -145,12 +156,14 @@ def refusals() -> Mapping[tuple[str, str, int], str]:
     Those of options (`click.BadParameter`) are completed by `toolhop_agents.cli.main`.
     """
     found = {}
-    for path in SOURCES.glob("*.py"):
+    for path in SOURCES.rglob("*.py"):
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 for node in ast.walk(function):
                     if isinstance(node, ast.Call) and ast.unparse(node.func) == "click.UsageError":
-                        found[path.name, function.name, node.lineno] = said(node.args[0])
+                        found[path.relative_to(SOURCES).as_posix(), function.name, node.lineno] = (
+                            said(node.args[0])
+                        )
     return found
 
 

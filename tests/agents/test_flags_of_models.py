@@ -9,8 +9,8 @@ import click
 import pytest
 
 from tests.agents.command import toolhop
+from tests.agents.test_flags import flags
 from toolhop_agents.adapters.options import OF_THE_MODEL
-from toolhop_agents.cli import root
 from toolhop_agents.cli.options import SECTIONS
 from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_agents.runs.flags import Flag, flag_name
@@ -23,7 +23,8 @@ from toolhop_tools.load import load
 ABOUT_MODELS = ("base-url", "price", "temperature", "max-tokens", "max-retries", "votes")
 """Words in the names of flags of whoever is asked, also where they are no settings of a run."""
 NEEDED = {
-    "construct": ("--model", "openai/x", "--domain", "D", "--items", "1", "--dry-run"),
+    "construct from-domain": ("D", "--model", "openai/x", "--items", "1", "--dry-run"),
+    "construct nested from-domain": ("D", "--model", "openai/x", "--items", "1", "--dry-run"),
     "certify": ("--data", "builtin"),
 }
 """What else a command needs to come as far."""
@@ -32,23 +33,20 @@ NEEDED = {
 def options() -> Iterator[tuple[str, click.Option]]:
     """All flags of a model in the tree of commands, with their commands.
 
-    The --timeout of `check` and `call` is a tool's.
+    The --timeout of `check` and `call` is a tool's. A folder that is resumed has a model, as every
+    folder of made items has.
     """
-    context = click.Context(root)
-    for name in root.list_commands(context):
-        command = None if name in {"check", "call"} else root.get_command(context, name)
-        for one in command.params if command else ():
-            if isinstance(one, click.Option) and (
-                one.name in GOES_WITH or any(word in one.opts[0] for word in ABOUT_MODELS)
-            ):
-                yield name, one
+    for path, flag in flags():
+        named = any(word in flag.opts[0] for word in ABOUT_MODELS)
+        if path not in {"check", "call", "construct resume"} and (flag.name in GOES_WITH or named):
+            yield path, flag
 
 
 FLAGS = [
-    (name, one) for name, one in options()
+    (path, flag) for path, flag in options()
     # Of the model that `construct` always has.
-    if not (name == "construct" and one.name in {"base_url", "price", "temperature", "max_tokens",
-                                                 "max_retries", "timeout_s", "cache"})
+    if not (path.startswith("construct") and (path not in NEEDED or flag.name in {
+        "base_url", "price", "temperature", "max_tokens", "max_retries", "timeout_s", "cache"}))
 ]  # fmt: skip
 
 
@@ -67,7 +65,7 @@ def value(option: click.Option) -> str:
 
 def test_the_tree_has_the_flags_that_settings_name() -> None:
     assert {one.name for name, one in FLAGS if name == "run"} == set(GOES_WITH)
-    assert {"run", "ablate", "serve", "certify", "construct"} <= {name for name, _ in FLAGS}
+    assert {"run", "ablate", "serve", "certify", *NEEDED} <= {path for path, _ in FLAGS}
     assert set(SECTIONS["Requests to the model"]) == set(OF_REQUESTS) <= OF_THE_MODEL
 
 
@@ -76,7 +74,7 @@ def test_a_flag_of_a_model_is_refused_without_one(
     command: str, option: click.Option, tmp_path: Path
 ) -> None:
     flag = option.opts[0]
-    done = toolhop(command, *NEEDED.get(command, ()), flag, value(option), cwd=tmp_path)
+    done = toolhop(*command.split(), *NEEDED.get(command, ()), flag, value(option), cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert flag in done.stderr.splitlines()[0]
     assert "add it" in done.stderr or "goes with" in done.stderr or "give" in done.stderr

@@ -20,8 +20,6 @@ import pytest
 from click.testing import CliRunner
 
 from tests.agents.command import toolhop
-from toolhop_agents.cli.construct import construct
-from toolhop_agents.cli.run import run
 from toolhop_agents.cluster.alike import differences, software
 from toolhop_agents.cluster.connect import ClusterFault
 from toolhop_agents.cluster.host import Channel, Done, Failed, Host
@@ -30,6 +28,7 @@ from toolhop_agents.cluster.nodes import MOST_LOST, Nodes
 from toolhop_agents.construct.workshop import NodeSandbox
 from toolhop_agents.models.base import ModelFault, NoKey
 from toolhop_agents.models.rate import Connections
+from toolhop_agents.runs.command import run
 from toolhop_agents.runs.executors.cluster import _Given, _shared, _stage
 from toolhop_agents.runs.ledger import RunLimitReached
 from toolhop_agents.runs.means import Given
@@ -46,7 +45,7 @@ GIVEN = {
     "certify": ["--data", "builtin"],
     "check": ["--data", "builtin"],
     "perturb": ["--data", "builtin", "--into", "all", "--out", "never.jsonl"],
-    "construct": ["--model", "scripted/honest", "--domain", "D", "--items", "1", "--out", "never"],
+    "construct from-domain": ["D", "--model", "scripted/honest", "--items", "1", "--out", "never"],
 }  # fmt: skip
 
 
@@ -58,18 +57,10 @@ def test_without_ray_the_command_says_how_to_install_it(
     monkeypatch.setattr(
         "toolhop_env.extras.find_spec", lambda one: None if one == "ray" else find(one)
     )
-    done = toolhop(name, *GIVEN[name], "--executor", "ray")
+    done = toolhop(*name.split(), *GIVEN[name], "--executor", "ray")
     assert done.returncode == 3
     assert "--executor ray needs the package ray, which is not installed" in done.stderr
     assert install_command("ray") in done.stderr
-
-
-def test_nested_tasks_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolhop_env.extras.find_spec", lambda _: True)
-    own = "--kind nestools --domain A --items 1 --model scripted/honest --out x --executor ray"
-    done = CliRunner().invoke(construct, own.split())
-    assert done.exit_code == 2
-    assert "--executor is for --kind toolhop" in done.output
 
 
 @pytest.mark.parametrize(
@@ -89,8 +80,8 @@ def test_what_nodes_cannot_do_is_refused(flags: list[str], says: str) -> None:
 
 def test_no_other_command_imports_ray() -> None:
     code = (
-        "import sys\nimport toolhop_agents.cli.run, toolhop_agents.cli.certify\n"
-        "import toolhop_agents.cli.check, toolhop_agents.cli.construct\n"
+        "import sys\nimport toolhop_agents.runs.command, toolhop_agents.certify.command\n"
+        "import toolhop_agents.check.command, toolhop_agents.construct.command\n"
         "assert 'ray' not in sys.modules"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

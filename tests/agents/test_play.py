@@ -17,7 +17,7 @@ from tests.agents.command import toolhop
 from tests.agents.items import hop, small_item, tool
 from tests.canned import CannedSandbox
 from tests.env import scenes
-from toolhop_agents.cli.play import choose, play
+from toolhop_agents.play.command import choose, play
 from toolhop_agents.play.prompt import history_file, open_history
 from toolhop_env.benchmarks import score
 from toolhop_env.runs.catalog import read_trace
@@ -95,7 +95,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def agent(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
     monkeypatch.setenv("COLUMNS", "200")
     # A process for each call is what a game costs; the sandbox has tests of its own.
-    monkeypatch.setattr("toolhop_agents.cli.play.open_sandbox", open_canned)
+    monkeypatch.setattr("toolhop_agents.play.command.open_sandbox", open_canned)
     flags = ["--data", str(data), "--log-dir", str(tmp_path / "logs")]
 
     def run(lines: str | bytes, *arguments: str, charset: str = "utf-8") -> Result:
@@ -118,7 +118,7 @@ def traces(folder: Path) -> list[Trace]:
 def test_an_item_is_played_from_a_pipe(
     agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolhop_agents.cli.play.open_sandbox", open_sandbox)
+    monkeypatch.setattr("toolhop_agents.play.command.open_sandbox", open_sandbox)
     out = agent(RIGHT, "small-1", "--sandbox", "process", "--policy", "none").stdout
     for text in (
         "What is the squared length of the capital of Norway (small-1)?",
@@ -346,7 +346,7 @@ def test_tools_with_any_body_can_be_called(
         named("finish", EpisodeAction.FINISH),
     )
     data = DataSet("test", "here", (replace(small_item(), others=others),))
-    monkeypatch.setattr("toolhop_agents.cli.play.load", lambda _: data)
+    monkeypatch.setattr("toolhop_agents.play.command.load", lambda _: data)
     lines = """
 :tools
 look {}
@@ -375,7 +375,7 @@ def test_a_labelled_item_has_a_user_of_its_own_and_other_tools_come(
     agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = scenes.unmatched(reserve=True)
-    monkeypatch.setattr("toolhop_agents.cli.play.load", lambda _: DataSet("s", "", (item,)))
+    monkeypatch.setattr("toolhop_agents.play.command.load", lambda _: DataSet("s", "", (item,)))
     lines = """
 talk_to_user question="Which country?" about=country
 change_tools reason="none fits" need="capital of a country"
@@ -471,9 +471,8 @@ def test_a_poor_terminal_encoding_ends_no_game(agent: Agent) -> None:
 
 
 def test_help_loads_no_terminal_library() -> None:
-    code = (
-        "import sys, toolhop_agents.cli.play; print({'prompt_toolkit', 'rich'} & set(sys.modules))"
-    )
+    heavy = "{'prompt_toolkit', 'rich'}"
+    code = f"import sys, toolhop_agents.play.command; print({heavy} & set(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.stdout.strip() == "set()", ended.stderr
 

@@ -18,10 +18,10 @@ from tests.agents.recorded import Act, continued, edited, invoked, recorded
 from tests.canned import CannedSandbox
 from tests.env.graded import graded, marked
 from tests.inline import inline_sandbox
-from toolhop_agents.cli.replay import changes
 from toolhop_agents.prompts import Mode
 from toolhop_agents.runs import replay
 from toolhop_agents.runs.replay import PARTS, NotReplayable, Verification, compare, rerun, verify
+from toolhop_agents.runs.replay_command import changes
 from toolhop_agents.trace_view import verdict_text
 from toolhop_env.episode import Episode
 from toolhop_env.feedback import Level

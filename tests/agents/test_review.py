@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from tests.agents import command
 from tests.agents.made_folder import NAMES, write_folder
-from toolhop_agents.cli.construct import construct
+from toolhop_agents.construct.command import construct
 from toolhop_agents.construct.reviews import NAME, Material, ReviewError, add, read
 from toolhop_agents.review.bench import Bench
 from toolhop_agents.review.figures import pairs
@@ -421,7 +421,7 @@ def test_what_cannot_be_kept_is_told_and_not_taken_for_kept(folder: Path) -> Non
 
 
 def on_terminal(folder: Path, name: str, typed: str, *flags: str) -> str:
-    arguments = ["--review", str(folder), "--reviewer", name, "--terminal", *flags]
+    arguments = ["review", str(folder), "--reviewer", name, "--terminal", *flags]
     arguments += ["--sandbox", "process"]
     done = CliRunner().invoke(construct, arguments, input=typed, catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -451,18 +451,22 @@ def test_on_the_terminal_an_answer_comes_before_a_verdict(folder: Path) -> None:
 
 
 def review(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    return command.toolhop("construct", "--review", str(folder), *flags)
+    return command.toolhop("construct", "review", str(folder), *flags)
+
+
+def agreement(folder: Path, *flags: str) -> str:
+    return command.toolhop("construct", "agreement", str(folder), *flags).stdout
 
 
 def test_agreement_is_printed_with_what_reviewers_differ_in(folder: Path) -> None:
-    assert "nobody has reviewed" in review(folder, "--agreement").stdout
+    assert "nobody has reviewed" in agreement(folder)
     on_terminal(folder, "anna", "none\nr\nit is odd\nnone\na\n")
     on_terminal(folder, "ben", f"{builtin().by_id[NAMES[0]].answer}\na\nnone\na\n")
-    printed = review(folder, "--agreement").stdout
+    printed = agreement(folder)
     for text in ("anna, ben", "0.500", "1 of 2", "0 of 2", "left out of an export", "1 of 3",
                  f"{NAMES[0]}: anna rejects (it is odd); ben accepts"):  # fmt: skip
         assert text in printed
-    plain = json.loads(review(folder, "--agreement", "--json").stdout)
+    plain = json.loads(agreement(folder, "--json"))
     assert plain["rejected"] == [NAMES[0]]
     assert plain["reviewers"]["ben"] == {
         "accept": 2, "reject": 0, "skip": 0, "derived": 2, "derived_gold": 1,
@@ -474,9 +478,9 @@ def test_agreement_is_printed_with_what_reviewers_differ_in(folder: Path) -> Non
 
 def test_a_sample_of_accepted_items_is_reviewed_and_bounds_what_is_wrong(folder: Path) -> None:
     on_terminal(folder, "anna", "none\na\nnone\na\n", "--sample", "2", "--seed", "3")
-    printed = " ".join(review(folder, "--agreement").stdout.split())
+    printed = " ".join(agreement(folder).split())
     assert "Random sample of 2 of 3 items (seed 3): 0 of 2 rejected: at most 57.5 %" in printed
-    [drawn] = json.loads(review(folder, "--agreement", "--json").stdout)["samples"]
+    [drawn] = json.loads(agreement(folder, "--json"))["samples"]
     assert drawn["wrong_at_most"] == pytest.approx(0.575, abs=1e-3)
 
 
@@ -484,11 +488,10 @@ def test_a_sample_of_accepted_items_is_reviewed_and_bounds_what_is_wrong(folder:
     ("flags", "message"),
     [
         (("--reviewer", "a/b"), "--reviewer is 'a/b'"),
-        (("--reviewer", "a", "--agreement"), "give it alone"),
         (("--settle", "--reviewer", "a"), "no two reviewers"),
         (("--sample", "4"), "--sample is 4, and there are 3 items"),
         (("--sample", "2", "--settle"), "leave --sample out"),
-        (("--world", "real"), "--world does not go with --review"),
+        (("--reviewer", " "), "it is blank"),
     ],
 )
 def test_wrong_use_of_reviews(folder: Path, flags: tuple[str, ...], message: str) -> None:

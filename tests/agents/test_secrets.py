@@ -261,7 +261,12 @@ URL_FLAGS = sorted({(path, one.opts[0]) for path, one in flags() if "url" in (on
 GIVEN: Mapping[str, tuple[str, ...]] = {
     "data fetch": ("toolhop",),
     "certify": ("--readers", "openai/a"),
-    "construct": ("--domain", "A", "--items", "1", "--model", "openai/a", "--out", "made"),
+    "construct from-domain": ("A", "--items", "1", "--model", "openai/a", "--out", "made"),
+    "construct from-seeds": ("seeds.jsonl", "--model", "openai/a", "--out", "made"),
+    "construct resume": ("made",),
+    "construct nested from-domain": ("A", "--items", "1", "--model", "openai/a", "--out", "made"),
+    "construct nested from-items": ("--data", "builtin", "--model", "openai/a", "--out", "made"),
+    "construct nested from-pool": ("--items", "1", "--model", "openai/a", "--out", "made"),
 }
 
 

@@ -99,14 +99,14 @@ def _ablation(folder: Path) -> Path:
 
 def test_construction_is_not_resumed_at_an_address_that_nobody_named(tmp_path: Path) -> None:
     with Echo() as first:
-        begun = ("--domain", "A", "--items", "2", "--sandbox", "process", "--model", "openai/x")
+        begun = ("A", "--items", "2", "--sandbox", "process", "--model", "openai/x")
         reader = ("--readers", "openai/y", "--reader-base-url", first.url)
         limit = ("--run-token-limit", "1", "--out", "made")
-        ran(tmp_path, "construct", *begun, "--base-url", first.url, *reader, *limit)
+        ran(tmp_path, "construct", "from-domain", *begun, "--base-url", first.url, *reader, *limit)
         settings = tmp_path / "made" / "settings.json"
         with Echo() as stranger:
             settings.write_text(settings.read_text().replace(first.url, stranger.url))
-            again = ("construct", "--resume", "made", "--run-token-limit", "9999")
+            again = ("construct", "resume", "made", "--run-token-limit", "9999")
             done = ran(tmp_path, *again)
             assert (done.returncode, stranger.seen) == (2, [])
             assert f"that address, give --base-url {stranger.url}" in done.stderr.decode()
@@ -117,7 +117,7 @@ def test_construction_is_not_resumed_at_an_address_that_nobody_named(tmp_path: P
             assert stranger.seen
 
 
-@pytest.mark.parametrize("command", ["run", "ablate", "construct"])
+@pytest.mark.parametrize("command", ["run", "ablate", "construct from-domain"])
 def test_the_command_that_is_printed_resumes(command: str, tmp_path: Path) -> None:
     """As printed, at an address that the command would not take from the folder alone."""
     with Echo(status=500) as server:
@@ -125,11 +125,11 @@ def test_the_command_that_is_printed_resumes(command: str, tmp_path: Path) -> No
         begun = {
             "run": ("--limit", "1", "--max-retries", "0", "--log-dir", "my logs"),
             "ablate": ("--limit", "1", "--max-retries", "0", "--log-dir", "my logs"),
-            "construct": ("--domain", "A", "--items", "1", "--out", "my folder", "--readers",
-                          "openai/y,openai/z", "--reader-base-url", server.url,
-                          "--reader-base-url", server.url),
+            "construct from-domain": ("A", "--items", "1", "--out", "my folder", "--readers",
+                                      "openai/y,openai/z", "--reader-base-url", server.url,
+                                      "--reader-base-url", server.url),
         }  # fmt: skip
-        first = ran(tmp_path, command, *begun[command], *asked)
+        first = ran(tmp_path, *command.split(), *begun[command], *asked)
         ((_, again),) = (
             line.split("resume with: ")
             for line in (first.stdout + first.stderr).decode().splitlines()
@@ -137,7 +137,7 @@ def test_the_command_that_is_printed_resumes(command: str, tmp_path: Path) -> No
         )
         so_far = len(server.seen)
         toolhop_, *words = shlex.split(again)
-        assert (toolhop_, words[:2]) == ("toolhop", [command, "--resume"])
+        assert (toolhop_, words[0]) == ("toolhop", command.split()[0])
         assert ran(tmp_path, *words).returncode == first.returncode != 2
         assert len(server.seen) > so_far > 0
 

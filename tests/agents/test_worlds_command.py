@@ -18,7 +18,7 @@ DATA = "worlds:seed=5,items=20"
 
 
 def test_flags_and_a_text_say_the_same(tmp_path: Path) -> None:
-    flags = ("--seed", "5", "--items", "3", "--hops", "3-5", "--domain", "library+film")
+    flags = ("--seed", "5", "--items", "3", "--hops", "3-5", "--domains", "library+film")
     made = toolhop("worlds", "make", *flags, "--out", "a.jsonl", cwd=tmp_path)
     assert (made.returncode, made.stderr.splitlines()[-1]) == (0, "wrote 3 items to a.jsonl")
     text = "seed=5,items=3,hops=3-5,domains=library+film"

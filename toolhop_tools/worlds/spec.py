@@ -194,8 +194,8 @@ KNOBS: Mapping[str, Setting] = {
 }
 """The fields of `Knobs`, in their order."""
 SETTINGS: Mapping[str, Setting] = {
-    "seed": _number("Of everything that is drawn.", 0),
-    "items": _number("How many.", 1),
+    "seed": _number("Seed of everything that is drawn.", 0),
+    "items": _number("Items to make.", 1),
     "tier": _range("Knobs of a tier, or of tiers in turn; other knobs win.", 1, len(TIERS)),
     **KNOBS,
 }

@@ -103,7 +103,7 @@ class Ablation(BaseModel):
         ),
     ] = ()
     """Levels under which whole episodes are played; all of them where none is given."""
-    confidence: Annotated[float, Field(ge=0.5, le=0.9999), Flag("Of the intervals.")] = 0.95
+    confidence: Annotated[float, Field(ge=0.5, le=0.9999), Flag("Level of the intervals.")] = 0.95
     base: RunSettings = RunSettings()
     """The settings that every arm has but for its level."""
 

@@ -17,35 +17,55 @@ from click.shell_completion import CompletionItem
 from toolhop_agents.cli.flags import Number, Whole
 from toolhop_agents.terminal import prepare_output, say
 
-COMMANDS: Mapping[str, str] = {
-    # name: what `toolhop --help` says of it; the module is agents.cli.NAME, the object NAME, with
-    # _ for -.
-    "run": "Play many episodes and print the table.",
-    "play": "Play an item yourself.",
-    "runs": "List the runs in a folder, newest first.",
-    "merge": "Put the parts of a run together that --shard played apart.",
-    "show": "Read a run, or one of its episodes.",
-    "score": "Score finished runs again from their traces.",
-    "compare": "Compare runs pair by pair: what changed, and whether it is chance.",
-    "explain": "List what in runs differs from a benchmark's official set-up.",
-    "judge-check": "Count how far judges agree with each other and with people.",
-    "replay": "Run the calls of a run again and compare them with the traces.",
-    "diagnose": "List what looks wrong with the harness in runs, not with the model.",
-    "export": "Write runs as parquet, a Hugging Face data set, Inspect logs or chats.",
-    "report": "Write runs as one HTML page that opens offline.",
-    "ablate": "Compare feedback, modes, ways to show tools, or scenarios, in pairs.",
-    "data": "List, show, validate, fetch and export data sets.",
-    "worlds": "Make items from a seed, and look at what they are made from.",
-    "certify": "Show what a search, and blind readers, confirm of each item.",
-    "construct": "Make items with a model, each of them run and proven.",
-    "perturb": "Make scenarios of proven items: tools missing, values hidden, hazards.",
-    "check": "Test every tool of a data set by its properties.",
-    "call": "Call one tool in the sandbox.",
-    "sandbox": "Build, check and clean up what tools run in.",
-    "serve": "Serve a scripted agent, or a model out of a file, on loopback.",
-    "openenv": "Serve items as an environment of OpenEnv, for trainers.",
-    "completion": "Print completion for bash, zsh or fish.",
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "run": ("runs.command", "Play many episodes and print the table."),
+    "play": ("play.command", "Play an item yourself."),
+    "runs": ("runs.list_command", "List the runs in a folder, newest first."),
+    "merge": ("runs.merge_command", "Put the parts of a run together that --shard played apart."),
+    "show": ("runs.show_command", "Read a run, or one of its episodes."),
+    "score": ("runs.score_command", "Score finished runs again from their traces."),
+    "compare": (
+        "compare.command",
+        "Compare runs pair by pair: what changed, and whether it is chance.",
+    ),
+    "explain": (
+        "compare.explain_command",
+        "List what in runs differs from a benchmark's official set-up.",
+    ),
+    "judge-check": ("judge.command", "Count how far judges agree with each other and with people."),
+    "replay": (
+        "runs.replay_command",
+        "Run the calls of a run again and compare them with the traces.",
+    ),
+    "diagnose": (
+        "runs.diagnose_command",
+        "List what looks wrong with the harness in runs, not with the model.",
+    ),
+    "export": (
+        "export.command",
+        "Write runs as parquet, a Hugging Face data set, Inspect logs or chats.",
+    ),
+    "report": ("report.command", "Write runs as one HTML page that opens offline."),
+    "ablate": (
+        "ablate.command",
+        "Compare feedback, modes, ways to show tools, or scenarios, in pairs.",
+    ),
+    "data": ("data.command", "List, show, validate, fetch and export data sets."),
+    "worlds": ("worlds.command", "Make items from a seed, and look at what they are made from."),
+    "certify": ("certify.command", "Show what a search, and blind readers, confirm of each item."),
+    "construct": ("construct.command", "Make items with a model, each of them run and proven."),
+    "perturb": (
+        "cli.perturb",
+        "Make scenarios of proven items: tools missing, values hidden, hazards.",
+    ),
+    "check": ("check.command", "Test every tool of a data set by its properties."),
+    "call": ("cli.call", "Call one tool in the sandbox."),
+    "sandbox": ("cli.sandbox", "Build, check and clean up what tools run in."),
+    "serve": ("serve.command", "Serve a scripted agent, or a model out of a file, on loopback."),
+    "openenv": ("adapters.command", "Serve items as an environment of OpenEnv, for trainers."),
+    "completion": ("cli.completion", "Print completion for bash, zsh or fish."),
 }
+"""By name: the module of `toolhop_agents` that has the command, and its line of help."""
 PREFIX = "TOOLHOP"
 """Of the variables that set flags."""
 EXIT_EPISODES, EXIT_USAGE, EXIT_MISSING = 1, 2, 3
@@ -112,7 +132,7 @@ class Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = cmd_name.replace("-", "_")
-        module = importlib.import_module(f"toolhop_agents.cli.{name}")
+        module = importlib.import_module(f"toolhop_agents.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, name)
         _name_variables(command, f"{PREFIX}_{name.upper()}")
         return command
@@ -132,7 +152,7 @@ class Lazy(click.Group):
         """Commands that begin so, without importing one."""
         found = [
             CompletionItem(name, help=about)
-            for name, about in COMMANDS.items()
+            for name, (_, about) in COMMANDS.items()
             if name.startswith(incomplete)
         ]
         return found or super().shell_complete(ctx, incomplete)
@@ -140,7 +160,7 @@ class Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table above."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
 
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,12 +9,13 @@ import anyio
 import click
 
 from toolhop_agents.cli import EXIT_EPISODES
-from toolhop_agents.cli.flags import Number, Whole, data_option
+from toolhop_agents.cli.flags import Whole, data_option
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.terminal import visible
 from toolhop_env.rejection import Rejections
 from toolhop_env.validation import strict_json
 from toolhop_sandbox.base import Limits, Policy
-from toolhop_sandbox.choose import KINDS, Kind
+from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load
@@ -33,13 +34,10 @@ from toolhop_tools.properties.model import SandboxSetting, Subject, subjects
 @click.option("--after", is_flag=True, help="Show the arguments as the call leaves them.")
 @click.option("--hash-seed", type=Whole(0, 2**32 - 1), default=0,
               help="What texts are hashed with: the order of sets.")
-@click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
-@click.option("--sandbox", "kind", type=click.Choice(KINDS), default="auto",
-              help="What isolates the tool.")
-@click.option("--tool-timeout", "timeout_s", type=Number(0.01, 3600), default=2.0,
-              help="Seconds per call.")
-@click.option("--tool-memory", "memory_mib", type=Whole(16, 65536), default=256,
-              help="MiB per call.")
+@setting_option("policy")
+@setting_option("sandbox", "kind")
+@setting_option("tool_timeout_s", "timeout_s", default=2.0)
+@setting_option("tool_memory_mib", "memory_mib")
 def call(data: str, tool: str, arguments: tuple[str, ...], as_model: bool, after: bool,
          **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Call one TOOL of DATA with ARGUMENTS, a JSON object, and print what comes of it.

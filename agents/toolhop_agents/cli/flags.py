@@ -52,6 +52,18 @@ class Address(click.types.StringParamType):
             self.fail(str(error), param, ctx)
 
 
+class Name(click.types.StringParamType):
+    """A text that is not blank."""
+
+    name = "name"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text."""
+        if not value.strip():
+            self.fail("it is blank; give a name", param, ctx)
+        return value
+
+
 class Number(click.FloatRange):
     """A finite number in a range."""
 
@@ -84,3 +96,30 @@ def data_option(function: F) -> F:
 def overwrite_option(function: F) -> F:
     """``--overwrite``: nothing that is there is replaced without it (`export.files.check_free`)."""
     return click.option("--overwrite", is_flag=True, help="Replace what is there.")(function)
+
+
+confidence_option = click.option(
+    "--confidence", type=Number(0.5, 0.9999), default=0.95, help="Level of the intervals."
+)
+resamples_option = click.option(
+    "--resamples", type=Whole(100, 1_000_000), default=10_000,
+    help="Resamples of bootstraps and of permutation tests that are not exact.",
+)  # fmt: skip
+item_option = click.option("--item", metavar="ID", help="Show this item alone.")
+
+
+def discordant_option(default: int) -> Callable[[F], F]:
+    """``--discordant``."""
+    text = "Discordant pairs listed for a comparison; --json has all."
+    return click.option("--discordant", type=Whole(min=0), default=default, help=text)
+
+
+def items_option(**attributes: Any) -> Callable[[F], F]:  # noqa: ANN401 -- click takes attributes of many types
+    """``--items``."""
+    return click.option("--items", type=Whole(1, 100_000), help="Items to make.", **attributes)
+
+
+def port_option(default: int) -> Callable[[F], F]:
+    """``--port``."""
+    text = "Port to listen at; 0 for any free one. The address is printed."
+    return click.option("--port", type=Whole(0, 65535), default=default, help=text)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tomllib
 import types
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -15,12 +15,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
-from toolhop_agents.cli.flags import Address, Number, Whole
+from toolhop_agents.cli.flags import Address, Name, Number, Whole
 from toolhop_agents.models import gguf
 from toolhop_agents.models.clients import parts_of
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
-from toolhop_agents.runs.flags import Flag, flag_name
+from toolhop_agents.runs.flags import Flag, flag_name, flag_of
 from toolhop_agents.runs.parameters import request_parameters
 from toolhop_agents.runs.settings import GOES_WITH, OF_REQUESTS, OPERATIONAL, WHO_PLAYS, RunSettings
 from toolhop_agents.runs.spread import Cluster
@@ -48,8 +48,27 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 """Settings of a run by the heading of their flags in help texts."""
 
 
+VARIES: Mapping[str, str] = {
+    "--agent": "`serve` takes scripted agents alone",
+    "--cost-limit": "of an episode, or of an item that is made",
+    "--estimate": "`run` takes it without a number",
+    "--feedback": "`play` takes no template",
+    "--hops": "the generator of worlds says what it takes",
+    "--into": "`run` sends to `perturb`, which lists them",
+    "--max-samples": "of episodes, items or tools",
+    "--mode": "one, several, or those that are shown",
+    "--out": "a file, a folder or standard output",
+    "--resume": "a run, an ablation or a game",
+    "--sample": "of items, or of questions by kind",
+    "--to": "formats of runs, or of data",
+    "--token-limit": "of an episode, or of an item that is made",
+}
+"""Flags whose help is not the same text in all commands, and why; each still means one thing."""
 DEFAULT_AGENT = str(RunSettings().agent)
 """Who plays where nobody is named."""
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class AnyPath(click.Path):
@@ -60,6 +79,20 @@ class AnyPath(click.Path):
         if not str(value).strip():
             self.fail("it is blank; give a path", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class TokenPrice(click.types.StringParamType):
+    """What tokens cost, checked; see `toolhop_agents.models.prices.parse`."""
+
+    name = "price"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text."""
+        try:
+            parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return value
 
 
 class Sectioned(click.Command):
@@ -78,23 +111,56 @@ class Sectioned(click.Command):
                     formatter.write_dl(rows)
 
 
-def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[click.Parameter]:
+def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[click.Option]:
     """An option for each field that has a `Flag`, in the fields' order."""
     return [
         _option(name, field, flag)
         for name, field in model.model_fields.items()
-        if name not in leave_out and (flag := _flag(field)) is not None
+        if name not in leave_out and (flag := flag_of(field)) is not None
     ]
 
 
-def _flag(field: FieldInfo) -> Flag | None:
-    return next((one for one in field.metadata if isinstance(one, Flag)), None)
+def resuming_options(model: type[BaseModel], names: Container[str]) -> Iterator[click.Option]:
+    """The options of these fields for a command that resumes: what is kept is their default."""
+    for option in options_of(model):
+        if option.name in names:
+            option.default, option.show_default = None, False
+            yield option
+
+
+def given(ctx: click.Context) -> list[str]:
+    """Names of the options that were given, by a flag, a variable or a file."""
+    default = ParameterSource.DEFAULT
+    return [name for name in ctx.params if ctx.get_parameter_source(name) not in (None, default)]
+
+
+def setting_option(name: str, to: str = "", **changes: Any) -> Callable[[F], F]:  # noqa: ANN401 -- click takes attributes of many types
+    """The option of a setting of a run, for a command that has few of them.
+
+    Args:
+        name: the setting's.
+        to: the parameter that takes the value; named as the setting if empty.
+        changes: attributes of `click.Option` that are others here, such as ``default``.
+    """
+    field = RunSettings.model_fields[name]
+    names, attributes = _attributes(name, field, cast("Flag", flag_of(field)))
+    return click.option(*names, to or name, **{**attributes, **changes})
 
 
 def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
+    names, attributes = _attributes(name, field, flag)
+    return click.Option([*names, name], **attributes)
+
+
+def _attributes(name: str, field: FieldInfo, flag: Flag) -> tuple[Sequence[str], dict[str, Any]]:
+    """The flag's names, and what click has to know of it."""
     kind, several = _type(field)
     if name.endswith("base_url"):
         kind = Address()
+    if name.endswith("price"):
+        kind = TokenPrice()
+    if flag.metavar == "NAME":
+        kind = Name()
     if flag.metavar == "FOLDER":
         kind = AnyPath(file_okay=False, path_type=Path)
     default: object = field.default if flag.default is None else (flag.default or None)
@@ -104,26 +170,20 @@ def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
             default = ",".join(default) or None if isinstance(default, tuple) else default
     if isinstance(default, StrEnum):
         default = default.value
+    names = flag.names or (flag_name(name),)
     if kind is click.BOOL:
-        return click.Option(
-            [*(flag.names or (flag_name(name),)), name], is_flag=True, help=flag.help
-        )
-    return click.Option(
-        [*(flag.names or (flag_name(name),)), name],
-        type=kind,
-        default=default,
-        multiple=several,
-        metavar=flag.metavar or _metavar(kind),
-        help=flag.help,
-        show_default=True,
-        callback=_parsed(flag.parse, field.default) if flag.parse else None,
-        **_alone(flag),
-    )
-
-
-def _alone(flag: Flag) -> dict[str, Any]:
-    """What click has to know of a flag that may stand without a value; nothing of any other."""
-    return {} if flag.alone is None else {"is_flag": False, "flag_value": flag.alone}
+        return names, {"is_flag": True, "help": flag.help}
+    given: dict[str, Any] = {
+        "type": kind, "multiple": several, "metavar": flag.metavar or _metavar(kind),
+        "help": flag.help, "show_default": True,
+    }  # fmt: skip
+    if default is not None:  # a flag with a default, even of None, is never missed
+        given["default"] = default
+    if flag.parse:
+        given["callback"] = _parsed(flag.parse, field.default)
+    if flag.alone is not None:
+        given |= {"is_flag": False, "flag_value": flag.alone}
+    return names, given
 
 
 def _metavar(kind: object) -> str | None:
@@ -270,17 +330,24 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> RunSettings:
     return checked(values)
 
 
-def refuse_unused(ctx: click.Context, settings: Mapping[str, Any]) -> None:
+def refuse_unused(
+    ctx: click.Context, settings: Mapping[str, Any], goes_with: Mapping[str, str] = GOES_WITH
+) -> None:
     """See that no flag was given, anywhere, that means nothing with these settings.
+
+    Args:
+        ctx: the command's.
+        settings: by name.
+        goes_with: by flag, the setting that it means nothing without.
 
     Raises:
         click.UsageError: one was.
     """
     asked = {"model": "gguf", "cache": "judge"}  # a file is a model, and judges' replies are kept
-    for name, owner in GOES_WITH.items():
-        given = ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+    for name in given(ctx):
+        owner = goes_with.get(name, "")
         used = (owner, asked.get(owner, owner), asked.get(name, owner))
-        if given and not any(settings.get(one) for one in used):
+        if owner and not any(settings.get(one) for one in used):
             flag = next(one.opts[0] for one in ctx.command.params if one.name == name)
             agent = settings.get("agent") or DEFAULT_AGENT
             why = f" (the agent {agent} is scripted)" if owner == "model" else ""
@@ -309,8 +376,6 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         settings.tool_limits  # noqa: B018 -- making it checks its values
         if settings.model is not None and settings.gguf is None:
             parts_of(settings.model)
-        if settings.price:
-            parse(settings.price)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"

@@ -15,8 +15,8 @@ from rich.console import Console
 
 from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.flags import Whole, data_option, overwrite_option
-from toolhop_agents.cli.json_output import table_format
-from toolhop_agents.cli.options import cluster_of, cluster_options
+from toolhop_agents.cli.json_output import json_option, table_format
+from toolhop_agents.cli.options import cluster_of, cluster_options, setting_option
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.export.files import atomic, check_free
 from toolhop_agents.runs.certified import certificates_of
@@ -25,7 +25,6 @@ from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
-from toolhop_sandbox.choose import KINDS
 from toolhop_tools.certify.file import path_for
 from toolhop_tools.errors import counted
 from toolhop_tools.load import load, select
@@ -44,11 +43,11 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path),
               help="The file to write, an item a line.")
 @overwrite_option
-@click.option("--certificates", type=click.Path(dir_okay=False, path_type=Path), default=None,
-              help="Of DATA.  [default: certificates/DATA.jsonl, else what comes with the data]")
-@click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
-@click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
-@click.option("--seed", type=Whole(0), default=0, help="Of everything that is drawn.")
+@setting_option("certificates", help="Certificates of the items, as `toolhop certify` writes "
+                "them.  [default: certificates/DATA.jsonl, else what comes with the data]")
+@setting_option("limit")
+@setting_option("sample_ids")
+@setting_option("seed")
 @click.option("--balanced", is_flag=True,
               help="As many solvable items as others, within each family.")
 @click.option("--actions", "offer", type=click.Choice([one.value for one in Offer]),
@@ -56,12 +55,10 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
               "change_tools and give_up; RelyToolBench's Finish; or none.")
 @click.option("--max-samples", "at_a_time", type=Whole(1, 64), default=None,
               help="Items at a time, on each node.  [default: one per processor]")
-@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
-@click.option("--last-wins", is_flag=True,
-              help="Of tools that share a name run the last one's code, as the official "
-              "evaluator does.")
+@setting_option("sandbox")
+@setting_option("last_wins")
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
+@json_option
 def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Make scenarios of the items of DATA whose certified chain runs to the gold.
 

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from toolhop_agents.cli import EXIT_MISSING
 from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import say
 from toolhop_sandbox.docker import containers, upkeep
@@ -54,9 +55,7 @@ def sandbox() -> None:
 
 
 @sandbox.command()
-@click.option(
-    "--sandbox-base", "base", metavar="IMAGE", help="Lay the worker over this image with python3."
-)
+@setting_option("sandbox_base", "base")
 @click.option("--rebuild", is_flag=True, help="Make it even if it is there.")
 def build(base: str | None, rebuild: bool) -> None:
     """Make the sandbox's image and print its name.

@@ -82,12 +82,12 @@ def resuming(command: str, folder: Path, stored: Iterable[StoredAddress]) -> str
     """The line of a shell that resumes a folder of one's own.
 
     Args:
-        command: such as ``run``.
+        command: such as ``run --resume``.
         folder: that is resumed.
         stored: its addresses; those that `refuse_unnamed` would ask for are named.
     """
     addresses = dict.fromkeys((one.flag, str(one.base_url)) for one, _ in _unnamed(stored))
-    return shlex.join(["toolhop", command, "--resume", str(folder), *chain(*addresses)])
+    return shlex.join(["toolhop", *command.split(), str(folder), *chain(*addresses)])
 
 
 def _unnamed(

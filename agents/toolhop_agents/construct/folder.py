@@ -79,7 +79,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError):
         raise FolderError(
             f"{folder} has no {SETTINGS} that can be read\n"
-            "  fix: give a folder that `toolhop construct --out` made"
+            "  fix: give a folder that `toolhop construct` made"
         ) from None
 
 
@@ -125,7 +125,7 @@ def read_books(folder: Path) -> list[dict[str, Any]]:
         return []
     except (OSError, ValueError):
         raise FolderError(
-            f"{path} cannot be read\n  fix: toolhop construct --resume {folder} writes it anew"
+            f"{path} cannot be read\n  fix: toolhop construct resume {folder} writes it anew"
         ) from None
 
 

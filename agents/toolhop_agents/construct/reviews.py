@@ -68,7 +68,7 @@ class Material:
         books = {book["item"]: book for book in folders.read_books(folder)}
         if not any(book["accepted"] for book in books.values()):
             raise folders.FolderError(
-                f"{folder} has no accepted items yet\n  fix: toolhop construct --resume {folder}"
+                f"{folder} has no accepted items yet\n  fix: toolhop construct resume {folder}"
             )
         if (nested := folder / f"{NESTED_DATA}.jsonl").is_file():
             return cls(folder, _by_seed(folder, load(nested), books), {}, books, settings)

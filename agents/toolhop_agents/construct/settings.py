@@ -1,7 +1,7 @@
 """How items are made: the settings of a folder, and those of each model that is asked for it.
 
-Each field with a `Flag` is a flag of `toolhop construct`; name, type, bounds, default and help are
-stated here alone (`toolhop_agents.cli.options`).
+Each field with a `Flag` is a flag of the commands that make items; name, type, bounds, default and
+help are stated here alone (`toolhop_agents.cli.options`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from toolhop_agents.models import prices
 from toolhop_agents.models.prices import Price
-from toolhop_agents.runs.flags import Amount, Count, Flag
+from toolhop_agents.runs.flags import Amount, Count, Flag, max_tokens_of, temperature_of
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.properties.check import EXAMPLES
@@ -30,25 +30,36 @@ TOLD_SETTINGS = (
 """Settings that cards and methods tell. Addresses are not: they may be nobody else's business."""
 
 
+Author = Annotated[str, Flag(
+    "provider/model, such as openai/gpt-4o.",
+    metavar="NAME", default="")]  # fmt: skip
+"""The model that writes items."""
+
+
 class Settings(BaseModel):
     """How items are made. Kept in the folder; keys are never among them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     # fmt: off
-    model: Annotated[str, Flag(
-        "PROVIDER/MODEL, as in `toolhop run`; openai/NAME with --base-url for a server of your "
-        "own.", metavar="NAME", default="")]
+    model: Author
     base_url: Annotated[str | None, Flag(
         "Base URL of the model's API, if not its provider's.")] = None
-    temperature: Annotated[float | None, Field(ge=0, le=2), Flag("Of the model.")] = 0.7
-    max_tokens: Annotated[Count, Flag("Of one reply.")] = None
-    price: Annotated[str | None, Flag("USD per million tokens.", metavar=PRICE)] = None
-    timeout_s: Annotated[float, Field(gt=0), Flag("Seconds per request, of any model.")] = 120.0
-    max_retries: Annotated[int, Field(ge=0), Flag("Retries of a failed request.")] = 5
+    temperature: Annotated[float | None, Flag(
+        "Sampling temperature; none leaves it to the provider, as reasoning models want it.",
+        metavar="NUMBER|none", default="0.7", parse=temperature_of)] = 0.7
+    max_tokens: Annotated[Count, Flag(
+        "Tokens per reply, reasoning included; none leaves it to the provider.",
+        metavar="NUMBER|none", default="none", parse=max_tokens_of)] = None
+    price: Annotated[str | None, Flag(
+        "USD per million tokens, where the response states no cost.", metavar=PRICE)] = None
+    timeout_s: Annotated[float, Field(gt=0), Flag(
+        "Seconds per request.", operational=True)] = 120.0
+    max_retries: Annotated[int, Field(ge=0), Flag(
+        "Retries of a failed request.", operational=True)] = 5
     cache: Annotated[Path | None, Flag(
-        "Keep replies here too, and take those that are there: nothing that was paid for is asked "
-        "for again, in whatever folder.", metavar="FOLDER")] = None
+        "Keep replies here, and take those that are kept: none is paid for twice.",
+        metavar="FOLDER", operational=True)] = None
     prompts: Annotated[Path | None, Flag(
         "Prompts that replace the product's, a file each.", metavar="FOLDER")] = None
     prompts_digest: str = ""
@@ -73,14 +84,11 @@ class Settings(BaseModel):
     wording: Annotated[int | None, Field(ge=0, le=20), Flag(
         "Changes of its chain by which an item's wording is tested.  [default: 2 with readers]"
     )] = None
-    reader_base_url: Annotated[tuple[str | None, ...], Flag(
-        "Base URL of --readers: once for all, or once for each in order.",
-        metavar="URL")] = ()
-    reader_price: Annotated[tuple[str | None, ...], Flag(
-        "Of --readers, as --price: once for all, or once for each in order.",
-        metavar=PRICE)] = ()
+    reader_base_url: tuple[str | None, ...] = ()
+    reader_price: tuple[str | None, ...] = ()
     domains: Annotated[bool, Flag(
-        "Have --model name the domain of each accepted question, and merge like ones.")] = False
+        "Have --model name the domain of each accepted question, and merge like ones.",
+        names=("--name-domains",))] = False
     closed_book: Annotated[str | None, Flag(
         "Ask this model each question without tools; in a closed world an item that it gets right "
         "is rejected.", metavar="NAME")] = None
@@ -89,14 +97,15 @@ class Settings(BaseModel):
     closed_book_base_url: Annotated[str | None, Flag("Base URL of --closed-book.")] = None
     closed_book_price: Annotated[str | None, Flag(
         "Of --closed-book, as --price.", metavar=PRICE)] = None
-    token_limit: Annotated[Count, Flag("Tokens per item.")] = None
-    cost_limit: Annotated[Amount, Flag("USD per item.")] = None
-    run_token_limit: Annotated[Count, Flag("Tokens in all.")] = None
-    run_cost_limit: Annotated[Amount, Flag("USD in all.")] = None
+    token_limit: Annotated[Count, Flag("Tokens per item.", operational=True)] = None
+    cost_limit: Annotated[Amount, Flag("USD per item.", operational=True)] = None
+    run_token_limit: Annotated[Count, Flag("Tokens in the whole run.", operational=True)] = None
+    run_cost_limit: Annotated[Amount, Flag("USD in the whole run.", operational=True)] = None
     least_yield: Annotated[float, Field(ge=0, le=1), Flag(
-        "Stop after 20 items if fewer passed every stage at the first reply; 0: never.")] = 0.1
-    max_samples: Annotated[int, Field(ge=1, le=64), Flag("Items at a time.")] = 2
-    seed: Annotated[int, Field(ge=0), Flag("Of the examples that tools are checked with.")] = 0
+        "Stop after 20 items if fewer passed every stage at the first reply; 0: never.",
+        operational=True)] = 0.1
+    max_samples: Annotated[int, Field(ge=1, le=64), Flag("Items at a time.", operational=True)] = 2
+    seed: Annotated[int, Field(ge=0), Flag("Seed of everything that is drawn.")] = 0
     """No model is shown it."""
     examples: int = EXAMPLES
     executor: Literal["local", "ray"] = "local"

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
 
 Count = Annotated[int | None, Field(ge=1)]
 Amount = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
@@ -26,6 +27,20 @@ class Flag:
     """From the text to the value; raises ValueError where it is none."""
     alone: str | None = None
     """The value of a flag that is given without one; None if it needs one."""
+    operational: bool = False
+    """Whether the setting changes how far and how fast the work goes, and no result: a session that
+    resumes may change it."""
+
+
+def flag_of(field: FieldInfo) -> Flag | None:
+    """The flag of a setting; None if it has none."""
+    return next((part for part in field.metadata if isinstance(part, Flag)), None)
+
+
+def operational(model: type[BaseModel]) -> frozenset[str]:
+    """Names of the settings that a session that resumes may change."""
+    flags = ((name, flag_of(field)) for name, field in model.model_fields.items())
+    return frozenset(name for name, flag in flags if flag is not None and flag.operational)
 
 
 _UNITS = ("_s", "_mib")

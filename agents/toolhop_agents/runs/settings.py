@@ -160,7 +160,7 @@ class RunSettings(BaseModel):
     shard: Annotated[tuple[int, int] | None, Flag(
         "Play part I of N alone, each Nth episode; `toolhop merge` puts the parts together.",
         metavar="I/N", parse=shard_of)] = None
-    seed: Annotated[int, Field(ge=0), Flag("Seed of agents, perturbations and intervals.")] = 0
+    seed: Annotated[int, Field(ge=0), Flag("Seed of everything that is drawn.")] = 0
     approve: Annotated[bool, Flag(
         "Ask at the terminal before each tool call; one episode at a time.")] = False
     executor: Annotated[Literal["local", "ray"], Flag(
@@ -194,8 +194,8 @@ class RunSettings(BaseModel):
     run_time_limit_s: Annotated[Amount, Flag("Seconds of this session.")] = None
     run_cost_limit: Annotated[Amount, Flag("USD in the whole run.")] = None
     price: Annotated[str | None, Flag(
-        "USD per million tokens, where neither the response nor litellm's table has a price.",
-        metavar="IN,OUT")] = None
+        "USD per million tokens, where the response states no cost.",
+        metavar="IN,OUT[,CACHED]")] = None
     temperature: Annotated[float | None, Flag(
         "Sampling temperature; none leaves it to the provider, as reasoning models want it.",
         metavar="NUMBER|none", default="none", parse=temperature_of)] = None
@@ -233,7 +233,8 @@ class RunSettings(BaseModel):
     max_retries: Annotated[int, Field(ge=0), Flag("Retries of a failed request.")] = 5
     retry_on_error: Annotated[int, Field(ge=0), Flag("Retries of an errored episode.")] = 2
     cache: Annotated[Path | None, Flag(
-        "Look here for replies first, and keep new ones.", metavar="FOLDER")] = None
+        "Keep replies here, and take those that are kept: none is paid for twice.",
+        metavar="FOLDER")] = None
     otel: Annotated[Literal["off", "spans", "content"], Flag(
         "Send OpenTelemetry spans; content adds what is said, called and answered.")] = "off"
     skip_broken: Annotated[bool, Flag("Leave out items that cannot be used.")] = False
@@ -243,8 +244,9 @@ class RunSettings(BaseModel):
         "by blind readers.",
         metavar="[CLAIM]", parse=claim_named, alone=Claim.DETERMINED.value)] = None
     certificates: Annotated[Path | None, Flag(
-        "Certificates: the oracle plays their calls.  [default with --certified-only: "
-        "certificates/DATA.jsonl, else what comes with the data]", metavar="FILE")] = None
+        "Certificates of the items, as `toolhop certify` writes them.  [default with "
+        "--certified-only: certificates/DATA.jsonl, else what comes with the data]",
+        metavar="FILE")] = None
     last_wins: Annotated[bool, Flag(
         "Of tools that share a name run the last one's code, as the official evaluator "
         "does.")] = False

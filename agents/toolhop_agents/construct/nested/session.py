@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import Field
 
@@ -28,7 +28,8 @@ from toolhop_agents.construct.context import Context, Models
 from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.construct.nested.build import NestBuilder
 from toolhop_agents.construct.session import Ended, Maker, Session
-from toolhop_agents.construct.settings import Settings
+from toolhop_agents.construct.settings import Author, Settings
+from toolhop_agents.runs.flags import Flag
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
@@ -58,10 +59,10 @@ class NestSettings(Settings):
     """How nested tasks are made."""
 
     kind: Literal["nestools"] = "nestools"
-    model: str = ""
+    model: Author = ""
     """Empty where drafts keep the text made by rule."""
-    distractors: int = 0
-    """For each tool of a task."""
+    distractors: Annotated[int, Field(ge=0, le=50), Flag(
+        "Other tools shown for each tool of a task; NesTools has 5.")] = 0  # fmt: skip
     made_from: dict[str, Any] = Field(default_factory=dict)
     """The options that the seeds were made with, for the books."""
 

@@ -18,6 +18,8 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from toolhop_agents.cli import EXIT_EPISODES, EXIT_USAGE
+from toolhop_agents.cli.json_output import json_option
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.runs.manifest import version_of
 from toolhop_agents.runs.replay import (
@@ -35,7 +37,7 @@ from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import Called, Trace, to_line
 from toolhop_sandbox.base import Limits, Policy
-from toolhop_sandbox.choose import KINDS, open_sandbox
+from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.docker.engine import Transport
 from toolhop_sandbox.outcome import JSON
 from toolhop_sandbox.pool import PooledSandbox
@@ -119,11 +121,10 @@ class _Run:
 @click.option("--verify", "verifying", is_flag=True,
               help="Compare every call with the trace; exit code 1 where one differs.")
 @click.option("--episode", default=None, help="Only this episode, or those of this item.")
-@click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
-@click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
-@click.option("--sandbox", type=click.Choice(KINDS), default=None,
-              help="What isolates tools.  [default: what the run had]")
-@click.option("--json", "as_json", is_flag=True, help="What was found as JSON.")
+@setting_option("limit")
+@setting_option("sample_ids")
+@setting_option("sandbox", default=None, help="What isolates tools.  [default: what the run had]")
+@json_option
 def replay(
     run: Path,
     verifying: bool,

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from toolhop_agents.adapters.options import TAKEN
-from toolhop_agents.cli.flags import Whole
+from toolhop_agents.cli.flags import Whole, port_option
 from toolhop_agents.cli.options import Sectioned, checked, options_of, refuse_unused, values_of
 from toolhop_agents.environment.plain import PlainEnvironments
 from toolhop_agents.runs.settings import RunSettings
@@ -42,8 +42,7 @@ def _end(_: int, __: FrameType | None) -> None:
 @click.command(cls=Sectioned, context_settings={"show_default": True})
 @click.option("--host", default="127.0.0.1", help="Address to listen at. There is no password: "
               "whoever reaches it can play.")
-@click.option("--port", type=Whole(0, 65535), default=8000,
-              help="0 for one that is free; the address is printed.")
+@port_option(8000)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME",
               help="A name that clients ask it by, besides this machine's own; may be repeated.")
 @click.option("--sessions", type=Whole(min=1), default=8,

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from toolhop_agents.cli import EXIT_USAGE
 from toolhop_agents.cli.flags import Whole
+from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console, value_text
 from toolhop_agents.terminal import natural, plain, say
@@ -42,7 +43,7 @@ NUMBERS = ("turns", "calls", "failed", "seconds")
     is_flag=True,
     help="Only episodes that are errored or wrong.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The events as JSON lines.")
+@json_option
 def show(
     run: Path, item: str | None, mode: str | None, epoch: int | None, failed: bool, as_json: bool
 ) -> None:
@@ -96,7 +97,7 @@ def _print_findings(run: Path) -> None:
     """The headlines of the run's diagnosis, if it has any; it reads every trace. The list stands
     without them: a trace that cannot be had is named on stderr, and is no fault.
     """
-    from toolhop_agents.cli.diagnose import headline
+    from toolhop_agents.runs.diagnose_command import headline
     from toolhop_env.diagnosis.diagnose import diagnose
 
     store = RunStore.open(run)

@@ -11,6 +11,8 @@ import click
 from toolhop_agents.card.collect import collect
 from toolhop_agents.card.page import markdown
 from toolhop_agents.cli.flags import data_option, overwrite_option
+from toolhop_agents.cli.json_output import json_option
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.export.files import check_free, write_text
 from toolhop_agents.terminal import say
 
@@ -20,12 +22,8 @@ from toolhop_agents.terminal import say
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path),
               help="The file to write, such as README.md; else stdout.")  # fmt: skip
 @overwrite_option
-@click.option(
-    "--certificates",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Of the items. A folder of made items has its own.",
-)
-@click.option("--json", "as_json", is_flag=True, help="The card's tables and texts as JSON.")
+@setting_option("certificates", help="Certificates of the items, as `toolhop certify` writes them.")
+@json_option
 def card(
     data: str, out: Path | None, overwrite: bool, certificates: Path | None, as_json: bool
 ) -> None:  # fmt: skip

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from toolhop_agents.cli.reading_view import ReadingTally, reading_parts
+from toolhop_agents.certify.reading_view import ReadingTally, reading_parts
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
 from toolhop_sandbox.outcome import JSON, OUTCOME

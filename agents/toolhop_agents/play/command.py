@@ -16,7 +16,8 @@ from click.core import ParameterSource
 from pydantic import ValidationError
 
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.cli.flags import Whole
+from toolhop_agents.cli.flags import data_option
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.runs.manifest import ended, folder_name, manifest
 from toolhop_agents.runs.resume import kept
 from toolhop_agents.runs.settings import RunSettings
@@ -28,7 +29,7 @@ from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
 from toolhop_env.spending import Spent
 from toolhop_env.trace import Ending, Trace
-from toolhop_sandbox.choose import KINDS, open_sandbox
+from toolhop_sandbox.choose import open_sandbox
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load, select
 from toolhop_tools.model import DataSet, Item, Tool
@@ -44,29 +45,22 @@ AGENT, HOPS, GOLD = "person", "hops", "gold"
 
 @click.command(context_settings={"show_default": True})
 @click.argument("item", default=RANDOM)
-@click.option(
-    "--data", default="builtin", help="A data set of `toolhop data list`, or a file or folder."
-)
+@data_option
 @click.option(
     "--feedback",
     type=click.Choice([level.value for level in Level]),
     default=Level.DETAILED.value,
-    help="What feedback says of failed calls.",
+    help="What feedback says of failed calls: detailed, or minimal.",
 )
 @click.option(
     "--mode",
     default=None,
     help="One of the benchmark's; ToolHop's direct takes the tools away.  [default: its first]",
 )
-@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
-@click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
-@click.option(
-    "--turn-limit",
-    type=Whole(min=1),
-    default=None,
-    help="Turns, the answer included.  [default: the benchmark's, mostly 9]",
-)
-@click.option("--seed", type=Whole(0), default=None, help="Picks the same random item again.")
+@setting_option("sandbox")
+@setting_option("policy")
+@setting_option("turn_limit", default=None)
+@setting_option("seed", default=None)
 @click.option(
     "--show-hops", is_flag=True, help="Say how many hops are solved, which no model sees."
 )
@@ -78,7 +72,7 @@ AGENT, HOPS, GOLD = "person", "hops", "gold"
     metavar="RUN",
     help="Resume a game that was left, after its last turn, as a run of its own.",
 )
-@click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"))
+@setting_option("log_dir")
 @click.pass_context
 def play(
     ctx: click.Context,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolhop_agents.cli.check_view import executed
+from toolhop_agents.check.view import executed
 from toolhop_agents.cli.progress import Steps
 from toolhop_tools.properties.model import ToolReport
 

@@ -14,12 +14,12 @@ import anyio
 import click
 from dotenv import load_dotenv
 
+from toolhop_agents.certify.reading import check_readers, read_blind, reader_options, settings_of
+from toolhop_agents.certify.view import Tally, page, print_tally, to_json
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
-from toolhop_agents.cli.certify_read import check_readers, read_blind, reader_options, settings_of
-from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
-from toolhop_agents.cli.flags import Number, Whole, data_option
-from toolhop_agents.cli.json_output import table_format
-from toolhop_agents.cli.options import cluster_of, cluster_options
+from toolhop_agents.cli.flags import Whole, data_option, item_option
+from toolhop_agents.cli.json_output import json_option, table_format
+from toolhop_agents.cli.options import cluster_of, cluster_options, setting_option
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.runs.certified import current
 from toolhop_agents.runs.signals import until_signal
@@ -27,7 +27,6 @@ from toolhop_agents.runs.spread import Isolation, Search, certifying
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say, visible
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.choose import KINDS
 from toolhop_tools.blind.file import Readings, path_beside, reading_to_json
 from toolhop_tools.certify.file import (
     CertificateError,
@@ -56,29 +55,24 @@ PRINTED = 20
 @data_option
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=None,
               help="The file of certificates.  [default: certificates/DATA.jsonl]")
-@click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
-@click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
-@click.option("--item", default=None, metavar="ID", help="Show the certificate of one item.")
-@click.option("--seed", type=Whole(0), default=0,
-              help="Of the other values that calls are tried with.")
+@setting_option("limit")
+@setting_option("sample_ids")
+@item_option
+@setting_option("seed")
 @click.option("--executions", type=Whole(1, 100_000), default=300,
               help="Made-up calls that a hop may take.")
 @click.option("--audit", type=Whole(0, 10_000), default=20,
               help="Calls with other values that each gold call is compared with.")
-@click.option("--tool-timeout", "wall_s", type=Number(0.01, 3600), default=2.0,
-              help="Seconds per call.")
-@click.option("--tool-memory", "memory_mib", type=Whole(16, 65536), default=256,
-              help="MiB per call.")
+@setting_option("tool_timeout_s", "wall_s", default=2.0)
+@setting_option("tool_memory_mib", "memory_mib")
 @click.option("--max-samples", type=Whole(1, 256), default=None,
               help="Items at a time, on each node.  [default: one per processor; 4 to be read]")
-@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
-@click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
-@click.option("--last-wins", is_flag=True,
-              help="Of tools that share a name run the last one's code, as the official "
-              "evaluator does.")
+@setting_option("sandbox")
+@setting_option("policy")
+@setting_option("last_wins")
 @table_format
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-@click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
+@json_option
 @click.pass_context
 def certify(
     ctx: click.Context, /, data: str, out: Path | None, item: str | None, as_json: bool,

@@ -10,6 +10,7 @@ import click
 
 from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli.flags import overwrite_option
+from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.export.chat import Arguments, ChatStyle, ToolOrder
 from toolhop_agents.export.formats import FORMATS, Order, write
 from toolhop_agents.terminal import say
@@ -29,7 +30,7 @@ from toolhop_agents.terminal import say
 @click.option("--arguments", type=click.Choice([one.value for one in Arguments]), default=None,
               help="chat: a call's arguments as objects, or as JSON texts.  [default: object]")
 @overwrite_option
-@click.option("--json", "as_json", is_flag=True, help="What was written as JSON.")
+@json_option
 def export(
     runs: Sequence[Path],
     kind: str,

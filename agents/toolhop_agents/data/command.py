@@ -20,17 +20,17 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from toolhop_agents import data_view
-from toolhop_agents.cli.data_card import card
-from toolhop_agents.cli.data_made import export_made
+from toolhop_agents.card.command import card
 from toolhop_agents.cli.flags import Address, Whole, data_option, overwrite_option
 from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.cli.progress import ErrorConsole
 from toolhop_agents.construct.family import Kin
 from toolhop_agents.construct.folder import is_made
+from toolhop_agents.data.made import export_made
 from toolhop_agents.export.files import write_text
 from toolhop_agents.terminal import say, visible
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.choose import KINDS
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.draft import CannotDraft, draft
 from toolhop_tools.errors import (
@@ -61,9 +61,9 @@ data.add_command(card)
 
 
 @data.command("list")
-@click.option("--data", "source", help="List the items of this data set: a name or a path.")
+@setting_option("data", "source", default=None)
 @click.option("--domain", "domains", multiple=True, help="Only this domain; may be repeated.")
-@click.option("--limit", help="The first 10 items (10), or the 10th to 20th (10-20).")
+@setting_option("limit")
 @json_option
 def list_(source: str | None, domains: tuple[str, ...], limit: str | None, as_json: bool) -> None:
     """List the data sets, or the items of one."""
@@ -254,7 +254,7 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Of such a folder: write the certificates of items and siblings here.",
 )
-@click.option("--seed", type=Whole(0), default=0, help="Of such a folder: of what is drawn.")
+@setting_option("seed")
 @click.option(
     "--to",
     "form",
@@ -267,12 +267,7 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
     metavar="N",
     help="With --to toolbehonest: of each subtask the N rows that differ most.",
 )
-@click.option(
-    "--sandbox",
-    type=click.Choice(KINDS),
-    default="auto",
-    help="What isolates tools, with --to and for siblings and twins.",
-)
+@setting_option("sandbox")
 @click.pass_context
 def export(
     ctx: click.Context,
@@ -309,7 +304,7 @@ def export(
             "--most-varied goes with --to toolbehonest: add it, or leave this out"
         )
     if form is not None:
-        from toolhop_agents.cli.export_as import export_as  # starts a sandbox: not for the others
+        from toolhop_agents.data.export_as import export_as  # starts a sandbox: not for the others
 
         export_as(data, form, Path(out), overwrite=overwrite, sandbox=flags["sandbox"], most=most)
         return

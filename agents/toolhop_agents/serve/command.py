@@ -13,8 +13,8 @@ import click
 from click.core import ParameterSource
 
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.cli.flags import Number, Whole
-from toolhop_agents.cli.options import announce_default, options_of, refuse_unused
+from toolhop_agents.cli.flags import Number, Whole, data_option
+from toolhop_agents.cli.options import announce_default, options_of, refuse_unused, setting_option
 from toolhop_agents.models.gguf import model_name, serving
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer
 from toolhop_agents.runs.job import prepare
@@ -29,14 +29,14 @@ from toolhop_tools.model import DataSet
 
 @click.command(context_settings={"show_default": True})
 @click.option("--agent", default="oracle", help="Scripted agent, as in `toolhop run --agent`.")
-@click.option("--data", default="builtin", help="The data set that will be asked about.")
+@data_option
 @click.option(
     "--call-format",
     type=click.Choice([one.value for one in CallFormat]),
     default=None,
     help="How calls are written.  [default: as each request shows its tools]",
 )
-@click.option("--seed", type=Whole(0), default=0)
+@setting_option("seed")
 @click.option("--fault-rate", type=Number(0, 1), default=0.0,
               help="Share of requests answered with a fault of the infrastructure.")  # fmt: skip
 @click.option("--capacity", type=Whole(min=1), default=None,

@@ -12,10 +12,14 @@ import click
 from rich.console import RenderableType
 
 from toolhop_agents.cli import INTERRUPTED
-from toolhop_agents.cli.flags import Whole, overwrite_option
+from toolhop_agents.cli.flags import Whole, item_option, overwrite_option
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.cli.progress import ErrorConsole, Steps
-from toolhop_agents.cli.worlds_view import (
+from toolhop_agents.data_view import item_object, item_page
+from toolhop_agents.export.files import check_free
+from toolhop_agents.table import table_console
+from toolhop_agents.terminal import say
+from toolhop_agents.worlds.view import (
     chain_parts,
     executed,
     series_json,
@@ -25,10 +29,6 @@ from toolhop_agents.cli.worlds_view import (
     world_json,
     world_tables,
 )
-from toolhop_agents.data_view import item_object, item_page
-from toolhop_agents.export.files import check_free
-from toolhop_agents.table import table_console
-from toolhop_agents.terminal import say
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import DataError, counted
 from toolhop_tools.load import load, select
@@ -40,8 +40,8 @@ from toolhop_tools.worlds.spec import SETTINGS, Series, parse, referred
 F = TypeVar("F", bound=Callable[..., Any])
 NUMBERS = {"seed": 0, "items": 1}
 """Settings whose flags are numbers in other commands as well, each with the smallest."""
-FLAGS = {"domains": "--domain"}
-"""Flags that are not named as their setting: `--domains` is a switch elsewhere."""
+FLAGS = {"tools": "--tool-count"}
+"""Flags that are not named as their setting: `--tools` elsewhere says how they are shown."""
 
 
 def setting_options(command: F) -> F:
@@ -102,7 +102,7 @@ def make(
 
 @worlds.command()
 @click.argument("spec", default="")
-@click.option("--item", metavar="ID", help="An item: its chain, calls, results and difficulty.")
+@item_option
 @click.option(
     "--with-world", "world", is_flag=True, help="The item's world, or the first: types and tools."
 )

@@ -30,9 +30,8 @@ from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
-from toolhop_agents.cli.errored import report_errored
-from toolhop_agents.cli.flags import Whole
-from toolhop_agents.cli.json_output import table_format
+from toolhop_agents.cli.flags import discordant_option
+from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (
     Sectioned,
     announce_default,
@@ -45,6 +44,7 @@ from toolhop_agents.cli.options import (
 )
 from toolhop_agents.cli.progress import Episodes, ErrorConsole
 from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
+from toolhop_agents.runs.errored_view import report_errored
 from toolhop_agents.runs.execute import Plan
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.settings import RunSettings
@@ -80,10 +80,9 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
               help="Resume an ablation that was cut off.")
 @click.option("--full", is_flag=True,
               help="All tables: other episodes and designs, error codes, hops, savings, pairs.")
-@click.option("--discordant", type=Whole(min=0), default=10,
-              help="Discordant pairs that --full lists for a comparison; --json has all.")
+@discordant_option(10)
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
+@json_option
 @click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
               expose_value=False, help="TOML file with flags as keys; the command line wins.")
 @click.pass_context
@@ -125,7 +124,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     if not ended.fault:
         stores = (folder.store(arm) for arm in folder.ablation.arms)
         report_errored(errors, [one for store in stores if store for one in store.results()])
-    again = resuming("ablate", folder.path, of_run(folder.ablation.base))
+    again = resuming("ablate --resume", folder.path, of_run(folder.ablation.base))
     errors.print(f"resume with: {again}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(INTERRUPTED if ended.status == "cancelled" else EXIT_EPISODES)
 # fmt: on

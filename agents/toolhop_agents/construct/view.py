@@ -1,4 +1,4 @@
-"""What `toolhop construct` prints: the plan, the funnel, one item, and what the rest will take."""
+"""What `toolhop construct` prints: plans, the funnel, one item, and what the rest will take."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.table import Table
 
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.nested.session import NestSettings
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.runs.estimate import LEVEL, REPLICATES
 from toolhop_agents.terminal import visible
@@ -21,6 +22,8 @@ from toolhop_env.statistics import totals
 from toolhop_env.statistics.wilson import wilson
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.funnel import Row, Taken, counts, funnel, lost
+from toolhop_tools.construct.nested.pool import Meaning
+from toolhop_tools.construct.nested.seeds import NestSeed, Way
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import OF_A_HOP, Place
 from toolhop_tools.errors import BadChoice
@@ -74,6 +77,26 @@ def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> N
         )
     click.echo("Nothing was asked. --estimate N makes N items and says what the rest will take.")
     return None
+
+
+def print_nested_plan(seeds: Sequence[NestSeed], settings: NestSettings, *, as_json: bool) -> None:
+    """What would be asked, where no reply has to be repaired."""
+    doubtful = sum(any(row["meaning"] == Meaning.MODEL for row in seed.references)
+                   for seed in seeds)  # fmt: skip
+    code = sum(seed.way is Way.CODE for seed in seeds)
+    texts = len(seeds) if settings.model else 0
+    facts = {
+        "model": settings.model, "readers": [*settings.readers], "tasks": len(seeds),
+        "replies": code + texts + doubtful, "readings": len(seeds) * settings.all_votes,
+        "repairs_a_stage": settings.repairs, "settings": settings.model_dump(mode="json"),
+    }  # fmt: skip
+    if as_json:
+        _print_json(facts)
+        return
+    click.echo(f"model: {settings.model or 'none'}; {len(seeds)} tasks to try")
+    click.echo(f"replies without a repair: {facts['replies']:,}, of readers {facts['readings']:,}; "
+               f"at most {settings.repairs} repairs a stage")  # fmt: skip
+    click.echo("Nothing was asked.")
 
 
 def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:

@@ -17,10 +17,8 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
-from toolhop_agents.cli.diagnose import print_headlines
-from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.flags import Whole
-from toolhop_agents.cli.json_output import table_format
+from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (
     Sectioned,
     announce_default,
@@ -36,6 +34,8 @@ from toolhop_agents.cli.progress import Episodes, ErrorConsole, Steps
 from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
+from toolhop_agents.runs.diagnose_command import print_headlines
+from toolhop_agents.runs.errored_view import report_errored
 from toolhop_agents.runs.execute import Plan, Run, execute
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
@@ -62,11 +62,11 @@ PRINTED = 50
               expose_value=False, help="TOML file with flags as keys; the command line wins.")
 @click.option("--resume", type=click.Path(path_type=Path), default=None, metavar="RUN",
               help="Resume a run that was stopped; its settings hold.")
-@click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and do nothing.")
 @click.option("--estimate", type=Whole(min=2), is_flag=False, flag_value=10, default=None,
-              metavar="[N]", help="Play N items (10), and say what the rest will take.")
+              metavar="[N]", help="Do N items (10) and estimate the rest.")
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
+@json_option
 @click.pass_context
 def run(
     ctx: click.Context, /, resume: Path | None, dry_run: bool, estimate: int | None,
@@ -90,7 +90,7 @@ def run(
     if job.left_out:
         _print_left_out(errors, job)
     if dry_run:
-        from toolhop_agents.cli.dry_run import print_plan  # numpy, only when used
+        from toolhop_agents.runs.dry_run_view import print_plan  # numpy, only when used
 
         announce_default(named)
         print_plan(job, as_json=as_json)
@@ -101,7 +101,7 @@ def run(
     ended = _play(job, errors, named)
     _print_faults(errors, ended)
     if estimate:
-        from toolhop_agents.cli.dry_run import print_estimate  # numpy, only when used
+        from toolhop_agents.runs.dry_run_view import print_estimate  # numpy, only when used
 
         print_estimate(job, ended, as_json=as_json, console=table_console())
         whole = _Whole(job, ended)
@@ -117,7 +117,7 @@ def run(
     if not ended.fault:
         report_errored(errors, errored)
     if errored or ended.status != "success":
-        again = resuming("run", ended.store.folder, of_run(job.settings))
+        again = resuming("run --resume", ended.store.folder, of_run(job.settings))
         errors.print(f"resume with: {again}", markup=False, highlight=False, soft_wrap=True)
     if ended.status == "cancelled":
         errors.print(f"interrupted: {whole.finished} of {len(job.work)} episodes are finished")

@@ -1,17 +1,22 @@
-"""`toolhop construct --review`: a page or a terminal for one reviewer, and how reviewers agree."""
+"""`toolhop construct review`, a page or a terminal for one reviewer, and `agreement` of all."""
 
 from __future__ import annotations
 
 import getpass
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
 from toolhop_agents.card.page import Section
+from toolhop_agents.cli.flags import Name, Whole, port_option
+from toolhop_agents.cli.json_output import json_option
+from toolhop_agents.cli.options import AnyPath, options_of
 from toolhop_agents.construct.reviews import Material, checked
+from toolhop_agents.construct.settings import Settings
 from toolhop_agents.review.bench import Bench
 from toolhop_agents.review.figures import disputes, figures, parts
 from toolhop_agents.review.server import ReviewServer
@@ -22,25 +27,47 @@ from toolhop_agents.table import table_console
 from toolhop_agents.terminal import plain, say
 from toolhop_tools.errors import counted
 
-FLAGS = ("reviewer", "settle", "terminal", "agreement", "port", "sample")
-"""Flags of `toolhop construct` that need ``--review``."""
-SHARED = ("seed", "sandbox")
-"""Flags that ``--review`` has in common with making."""
+folder_argument = click.argument("folder", type=AnyPath(path_type=Path), metavar="FOLDER|FILE")
 
 
-def review(flags: dict[str, Any]) -> None:
-    """Show items to one reviewer, or print how reviewers agree.
+@click.command()
+@folder_argument
+@json_option
+def agreement(folder: Path, *, as_json: bool) -> None:
+    """Compare reviewers.
 
-    Raises:
-        FolderError, ReviewError, DataError: the data cannot be used.
-        BadChoice, UsageError: the flags cannot be followed.
+    Prints how far the reviewers of FOLDER agree, and what their samples say.
     """
-    material = Material.read(flags["review"])
-    if flags["agreement"]:
-        if any(flags[name] for name in FLAGS if name != "agreement"):
-            raise click.UsageError("--agreement is printed of all reviewers; give it alone")
-        print_agreement(table_console(), material, as_json=flags["as_json"])
-        return
+    print_agreement(table_console(), Material.read(folder), as_json=as_json)
+
+
+@click.command(context_settings={"show_default": True})
+@folder_argument
+@click.option(
+    "--reviewer",
+    metavar="NAME",
+    type=Name(),
+    help="Whose verdicts these are.  [default: the account's name]",
+)
+@click.option("--terminal", is_flag=True, help="Here, without a browser.")
+@click.option(
+    "--settle", is_flag=True, help="Only items that two judge differently; this verdict decides."
+)
+@click.option(
+    "--sample",
+    type=Whole(1),
+    metavar="N",
+    help="N items drawn at random (--seed); `toolhop construct agreement` then bounds "
+    "the share of wrong items.",
+)
+@port_option(0)
+def review(folder: Path, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
+    """Have a person judge items.
+
+    One reviewer sees accepted items, nested tasks or scenarios on a page of this machine, answers
+    each first and then accepts or rejects it.
+    """
+    material = Material.read(folder)
     if flags["sample"] and flags["settle"]:
         raise click.UsageError("--settle shows what reviewers differ on; leave --sample out")
     drawn = (flags["sample"], flags["seed"]) if flags["sample"] else None
@@ -61,8 +88,11 @@ def review(flags: dict[str, Any]) -> None:
         left = len(session.left)
     say(
         f"{reviewer}: {len(session.cases) - left} of {len(session.cases)} judged, {left} left; "
-        f"toolhop construct --review {material.folder} --agreement compares reviewers"
+        f"toolhop construct agreement {material.folder} compares reviewers"
     )
+
+
+review.params += (option for option in options_of(Settings) if option.name in ("seed", "sandbox"))
 
 
 def _serve(session: ReviewSession, port: int) -> None:

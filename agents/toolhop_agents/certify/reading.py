@@ -11,6 +11,7 @@ import anyio
 import click
 
 from toolhop_agents.cli.flags import Address, Number, Whole
+from toolhop_agents.cli.options import TokenPrice, refuse_unused
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct.certified import (
     ReaderSettings,
@@ -19,7 +20,6 @@ from toolhop_agents.construct.certified import (
     unread,
 )
 from toolhop_agents.construct.settings import Settings
-from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.runs.flags import max_tokens_of, temperature_of
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Isolation
@@ -31,12 +31,10 @@ from toolhop_tools.model import Item
 
 VOTES = 3
 READ_AT_A_TIME = 4
-FLAGS: Mapping[str, str] = {
-    "votes": "--votes", "reader_base_urls": "--reader-base-url", "reader_prices": "--reader-price",
-    "reader_temperature": "--reader-temperature", "reader_max_tokens": "--reader-max-tokens",
-    "reader_timeout_s": "--reader-timeout",
-    "max_retries": "--max-retries",
-}  # fmt: skip
+GOES_WITH: Mapping[str, str] = dict.fromkeys(
+    ("votes", "reader_base_url", "reader_price", "reader_temperature", "reader_max_tokens",
+     "reader_timeout_s", "max_retries"), "readers",
+)  # fmt: skip
 """Flags that mean nothing without ``--readers``."""
 
 
@@ -51,17 +49,24 @@ def _parsed(parse: Callable[[str], object]) -> Callable[..., object]:
 
 
 # fmt: off
+reader_base_url_option = click.option(
+    "--reader-base-url", multiple=True, type=Address(),
+    help="Base URL of --readers: once for all, or once for each in order.")
+READER_OPTIONS = (
+    click.option("--readers", metavar="NAME[,NAME]",
+                 help="Models that plan the calls of each item from its question and documents "
+                 "alone; the plans are run. Without readers items are marked unread."),
+    click.option("--votes", type=Whole(1, 99),
+                 help="Plans for each item, by all readers together.  [default: 3, or one of each "
+                 "reader]"),
+    reader_base_url_option,
+    click.option("--reader-price", multiple=True, metavar="IN,OUT[,CACHED]", type=TokenPrice(),
+                 help="USD per million tokens of --readers: once for all, or once for each in "
+                 "order."),
+)
+"""Of every command that has items read blind."""
 _OPTIONS = (
-    click.option("--readers", metavar="MODEL[,MODEL...]",
-                 help="Have items read blind: these models plan calls from the question and the "
-                 "tools' documents alone, and the plans are run. docs/certificates.md"),
-    click.option("--votes", type=Whole(1, 99), default=None,
-                 help=f"Plans of each item, dealt out over the readers.  [default: {VOTES}, or one "
-                 "of each reader]"),
-    click.option("--reader-base-url", "reader_base_urls", multiple=True, type=Address(),
-                 help="Where readers are asked: once for all, or once for each in order."),
-    click.option("--reader-price", "reader_prices", multiple=True, metavar="IN,OUT[,CACHED]",
-                 help="USD per million tokens: once for all readers, or for each in order."),
+    *READER_OPTIONS,
     click.option("--reader-temperature", default="0.7", metavar="NUMBER|none",
                  callback=_parsed(temperature_of),
                  help="Of readers; none leaves it to the provider."),
@@ -71,7 +76,7 @@ _OPTIONS = (
     click.option("--reader-timeout", "reader_timeout_s", default=120.0,
                  type=Number(0, min_open=True), help="Seconds per request to a reader."),
     click.option("--max-retries", type=Whole(0), default=5,
-                 help="Retries of a failed request to a reader."),
+                 help="Retries of a failed request."),
 )
 # fmt: on
 
@@ -114,7 +119,7 @@ def readers_of(flags: Mapping[str, Any]) -> tuple[list[str], int]:
 
 
 def reader_settings(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of readers for `toolhop construct`.
+    """The settings of readers for making items.
 
     Raises:
         click.UsageError: as `readers_of`, or not as many addresses or prices as readers.
@@ -134,22 +139,12 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings 
     Raises:
         click.UsageError: flags of readers without readers, or values that cannot be used.
     """
+    refuse_unused(ctx, flags, GOES_WITH)
     if flags["readers"] is None:
-        typed = click.core.ParameterSource.COMMANDLINE
-        for name, flag in FLAGS.items():
-            if ctx.get_parameter_source(name) is typed:
-                raise click.UsageError(f"{flag} goes with --readers MODEL: add it, or leave this")
         return None
     names, votes = readers_of(flags)
-    urls = each_of("--reader-base-url", flags["reader_base_urls"], names)
-    prices = each_of("--reader-price", flags["reader_prices"], names)
-    for price in filter(None, prices):
-        try:
-            parse_price(price)
-        except ValueError as error:
-            raise click.UsageError(
-                f"--reader-price: {error}; give IN,OUT[,CACHED], numbers"
-            ) from None
+    urls = each_of("--reader-base-url", flags["reader_base_url"], names)
+    prices = each_of("--reader-price", flags["reader_price"], names)
     # Settings of making items have narrower bounds than these flags.
     shared = Settings(model="").model_copy(update={
         "temperature": flags["reader_temperature"], "max_tokens": flags["reader_max_tokens"],

@@ -8,8 +8,13 @@ from pathlib import Path
 
 import click
 
-from toolhop_agents.cli.flags import Number, Whole
-from toolhop_agents.cli.json_output import table_format
+from toolhop_agents.cli.flags import (
+    confidence_option,
+    discordant_option,
+    resamples_option,
+)
+from toolhop_agents.cli.json_output import json_option, table_format
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.compare.plain import to_json
 from toolhop_agents.compare.published import beside
 from toolhop_agents.compare.report import ComparisonRequest, read_and_compare
@@ -39,7 +44,7 @@ def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, 
     "--by",
     metavar="FACET",
     default=None,
-    help="Split the pairs by mode, domain, hops, or a facet of the benchmark's own.  [default: by "
+    help="Split figures by mode, domain, hops, or a facet of the benchmark's own.  [default: by "
     "mode, where several were played]",
 )
 @click.option("--common", is_flag=True, help="Compare the items, modes and epochs that both have.")
@@ -53,22 +58,12 @@ def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, 
     "1,2,4.  [default: powers of two, where there are epochs]",
 )
 @click.option("--published", is_flag=True, help="Add the benchmark's published table.")
-@click.option(
-    "--discordant",
-    type=Whole(min=0),
-    default=20,
-    help="Discordant pairs listed a comparison; --json has all.",
-)
-@click.option("--confidence", type=Number(0.5, 0.9999), default=0.95)
-@click.option(
-    "--resamples",
-    type=Whole(100, 1_000_000),
-    default=10_000,
-    help="Of the bootstrap, and of permutation tests that cannot be counted out.",
-)
-@click.option("--seed", type=Whole(min=0), default=0, help="Of both.")
+@discordant_option(20)
+@confidence_option
+@resamples_option
+@setting_option("seed")
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
+@json_option
 def compare(
     runs: Sequence[Path],
     by: str | None,

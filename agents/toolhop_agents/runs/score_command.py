@@ -12,10 +12,10 @@ import click
 
 from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli import EXIT_EPISODES
-from toolhop_agents.cli.diagnose import print_headlines
-from toolhop_agents.cli.json_output import table_format
+from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
+from toolhop_agents.runs.diagnose_command import print_headlines
 from toolhop_agents.table import (
     RowLabels,
     by_agent,
@@ -39,9 +39,10 @@ from toolhop_sandbox.outcome import JSON
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--by", metavar="FACET",
-              help="Figures by domain, hops, or a facet of the benchmark's own, too.")  # fmt: skip
+              help="Split figures by mode, domain, hops, or a facet of the "
+              "benchmark's own.")  # fmt: skip
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
+@json_option
 @click.option("--episodes", is_flag=True, help="One JSON line an episode instead of the tables.")
 def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -> None:
     """Score RUNS again from their traces and print the table over all of them.

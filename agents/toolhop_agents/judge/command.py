@@ -10,8 +10,14 @@ from pathlib import Path
 import click
 
 from toolhop_agents.ablate.folder import opened
-from toolhop_agents.cli.flags import Number, Whole, overwrite_option
+from toolhop_agents.cli.flags import (
+    Whole,
+    confidence_option,
+    overwrite_option,
+    resamples_option,
+)
 from toolhop_agents.cli.json_output import json_option, table_format, write_json
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.export.files import write_text
 from toolhop_agents.judge.agreement import EVERY, Compared, Verdicts
 from toolhop_agents.judge.judges import labels as read_labels
@@ -29,10 +35,10 @@ from toolhop_sandbox.outcome import JSON
               help="Write the questions for people to answer, and end.")  # fmt: skip
 @overwrite_option
 @click.option("--sample", metavar="N", type=Whole(min=1), default=None,
-              help="Write so many, drawn as evenly by kind as can be.")  # fmt: skip
-@click.option("--confidence", type=Number(0.5, 0.9999), default=0.95)
-@click.option("--resamples", type=Whole(100, 1_000_000), default=10_000)
-@click.option("--seed", type=Whole(min=0), default=0, help="Of the resamples, and of --sample.")
+              help="Write N questions, balanced by kind.")  # fmt: skip
+@confidence_option
+@resamples_option
+@setting_option("seed")
 @table_format
 @json_option
 def judge_check(

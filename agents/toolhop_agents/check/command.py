@@ -16,11 +16,12 @@ from typing import Any
 import anyio
 import click
 
+from toolhop_agents.check.progress import Tools
+from toolhop_agents.check.view import Checked, not_asked, print_report, summary, to_json
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
-from toolhop_agents.cli.check_progress import Tools
-from toolhop_agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
-from toolhop_agents.cli.flags import Number, Whole, data_option
-from toolhop_agents.cli.options import cluster_of, cluster_options
+from toolhop_agents.cli.flags import Whole, data_option
+from toolhop_agents.cli.json_output import json_option
+from toolhop_agents.cli.options import cluster_of, cluster_options, setting_option
 from toolhop_agents.cli.progress import ErrorConsole
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Cluster, check_on_nodes
@@ -29,7 +30,6 @@ from toolhop_agents.terminal import say
 from toolhop_agents.tool_tests import collected
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits
-from toolhop_sandbox.choose import KINDS
 from toolhop_tools.certify.file import with_certificates
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import select
@@ -48,27 +48,24 @@ from toolhop_tools.readers.record import Survey
 @data_option
 @click.option("--examples", "count", type=Whole(1, 100_000), default=EXAMPLES,
               help="Examples per property and tool.")
-@click.option("--seed", type=Whole(0), default=0, help="Of what is drawn.")
+@setting_option("seed")
 @click.option("--tool", "tools", multiple=True,
               help="Tools by name, or item::tool; * stands for anything; may be repeated.")
 @click.option("--property", "properties", multiple=True, type=click.Choice(list(PROPERTIES)),
               help="Only this property; may be repeated.")
-@click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
-@click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
-@click.option("--certificates", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Certified gold calls, as `toolhop certify` writes them, for gold-call.")
+@setting_option("limit")
+@setting_option("sample_ids")
+@setting_option("certificates", help="Certificates of the items, as `toolhop certify` writes them.")
 @click.option("--formats", is_flag=True,
               help="Texts that are not of their parameter's `format` are bad input too.")
-@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
-@click.option("--tool-timeout", "timeout_s", type=Number(0.01, 3600), default=2.0,
-              help="Seconds per call.")
-@click.option("--tool-memory", "memory_mib", type=Whole(16, 65536), default=256,
-              help="MiB per call.")
+@setting_option("sandbox")
+@setting_option("tool_timeout_s", "timeout_s", default=2.0)
+@setting_option("tool_memory_mib", "memory_mib")
 @click.option("--max-samples", "lanes", type=Whole(1, 64), default=None,
               help="Tools at a time, on each node.  [default: one per processor]")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), default=stores.FOLDER,
               help="Folder of counter-examples, which are called first the next time.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
+@json_option
 def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_json: bool,
           **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Test every tool of DATA by its properties: thousands of generated calls in the sandbox.

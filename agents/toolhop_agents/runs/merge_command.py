@@ -6,28 +6,19 @@ from pathlib import Path
 
 import click
 
+from toolhop_agents.cli.options import setting_option
 from toolhop_agents.runs.merge import merged_run
 from toolhop_agents.table import print_tables, table_console
 from toolhop_agents.terminal import say
-from toolhop_env.runs.elsewhere import checked_url
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import summarize_run
-
-
-def _url(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    try:
-        return None if text is None else checked_url(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 @click.command(context_settings={"show_default": True})
 @click.argument("parts", nargs=-1, required=True, metavar="RUN...",
                 type=click.Path(path_type=Path))  # fmt: skip
-@click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"),
-              help="Where the folder of the whole is made.")  # fmt: skip
-@click.option("--segments-to", metavar="URL", callback=_url,
-              help="Where segments are moved to, as in `toolhop run`.")  # fmt: skip
+@setting_option("log_dir")
+@setting_option("segments_to")
 def merge(parts: tuple[Path, ...], log_dir: Path, segments_to: str | None) -> None:
     """Put the parts of a run together that --shard played apart, and print the table.
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli import EXIT_EPISODES
-from toolhop_agents.cli.json_output import table_format
+from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import plain
 from toolhop_env.diagnosis.diagnose import diagnose as diagnosed
@@ -28,7 +28,7 @@ SHOWN = 3
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="A finding a line as JSON, with evidence.")
+@json_option
 def diagnose(runs: Sequence[Path], as_json: bool) -> None:
     """List what looks wrong with the harness in RUNS, not with the model.
 

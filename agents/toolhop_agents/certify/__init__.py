@@ -1,0 +1,1 @@
+"""Certificates of gold calls: the command, its readers and what it prints."""

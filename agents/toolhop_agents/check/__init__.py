@@ -1,0 +1,1 @@
+"""Properties of tools: the command and what it prints."""

@@ -1,0 +1,226 @@
+"""What the commands that make items share: flags, and how a folder is begun and gone on with."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import click
+
+from toolhop_agents.certify.reading import READER_OPTIONS, reader_settings
+from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
+from toolhop_agents.cli.flags import Whole
+from toolhop_agents.cli.json_output import json_option
+from toolhop_agents.cli.options import AnyPath, cluster_of, options_of, refuse_unused
+from toolhop_agents.cli.progress import ErrorConsole, Steps
+from toolhop_agents.cli.stored_addresses import StoredAddress, resuming
+from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.ask import opened
+from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
+from toolhop_agents.construct.nested.session import NestSession, NestSettings
+from toolhop_agents.construct.session import Ended, Session
+from toolhop_agents.construct.session import construct as make
+from toolhop_agents.construct.settings import OFF, Settings, check_prices
+from toolhop_agents.construct.view import (
+    print_estimate,
+    print_funnel,
+    print_nested_plan,
+    print_plan,
+)
+from toolhop_agents.models.cache import ResponseCache
+from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.table import table_console
+from toolhop_agents.terminal import say
+from toolhop_env.runs.files import held
+from toolhop_tools.construct.seeds import Seed
+from toolhop_tools.load import load
+
+GOES_WITH: Mapping[str, str] = {
+    **dict.fromkeys(("closed_book_samples", "closed_book_base_url", "closed_book_price"),
+                    "closed_book"),
+    **dict.fromkeys(("second_base_url", "second_price"), "second"),
+    **dict.fromkeys(("votes", "wording", "reader_base_url", "reader_price"), "readers"),
+}  # fmt: skip
+"""Settings that mean nothing without another one."""
+EXIT_CODES = (
+    "Exit code 0: done, whatever was accepted. 1: a fault or a limit stopped it. 2: bad input."
+)
+
+
+class Kind(NamedTuple):
+    """What is made."""
+
+    settings: type[Settings]
+    session: type[Session]
+    print_plan: Callable[..., None]
+    data: str
+    """Name of the data set in the folder."""
+
+
+ITEMS = Kind(Settings, Session, print_plan, folders.ITEMS)
+TASKS = Kind(NestSettings, NestSession, print_nested_plan, NESTED_DATA)
+
+
+class Span(click.ParamType[range]):
+    """A number or two, such as ``3-5``, between a least and a most one: the numbers as a range."""
+
+    name = "N-M"
+
+    def __init__(self, low: int, high: int) -> None:
+        self._low, self._high = low, high
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None  # noqa: ANN401 -- `click.ParamType.convert` is declared with Any, and an override may not narrow it
+    ) -> range:  # fmt: skip
+        """The numbers."""
+        match = re.fullmatch(r"(\d)(?:-(\d))?", value.strip())
+        least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not self._low <= least <= most <= self._high:
+            self.fail(
+                f"{value!r} is not a range within {self._low} to {self._high}, such as "
+                f"{self._low}-{self._high}", param, ctx,
+            )  # fmt: skip
+        return range(least, most + 1)
+
+
+out_option = click.option("--out", type=AnyPath(file_okay=False, path_type=Path), metavar="FOLDER",
+                          help="A new folder for what is made and every reply.")  # fmt: skip
+dry_run_option = click.option("--dry-run", is_flag=True,
+                              help="Print what would be done, and do nothing.")  # fmt: skip
+estimate_option = click.option("--estimate", type=Whole(1), metavar="N",
+                               help="Do N items and estimate the rest.")  # fmt: skip
+licence_option = click.option("--licence", default="", show_default=False,
+                              help="Licence of rows that state none.")  # fmt: skip
+
+
+def making(
+    settings: type[Settings], *left_out: str, needs_model: bool = True
+) -> Callable[[click.Command], click.Command]:
+    """Give a command the flags of all commands that begin a folder, after its own.
+
+    Args:
+        settings: whose flags are given.
+        left_out: fields that the command has no use for.
+        needs_model: whether ``--model`` has to be given.
+    """
+
+    def add(command: click.Command) -> click.Command:
+        for option in (out_option, dry_run_option, estimate_option, json_option, *READER_OPTIONS):
+            option(command)
+        command.params += options_of(settings, left_out)
+        [model] = [param for param in command.params if param.name == "model"]
+        model.required = needs_model
+        command.epilog = EXIT_CODES
+        return command
+
+    return add
+
+
+def settings_of(
+    ctx: click.Context, kind: Kind, flags: Mapping[str, Any], **more: object
+) -> Settings:
+    """The settings of a new folder.
+
+    Raises:
+        UsageError: flags that do not go together.
+        BadChoice, DataError, UnknownPrice: prompts or test sets cannot be read, or a limit on costs
+            cannot be kept.
+    """
+    if not (flags["out"] or flags["dry_run"]):
+        raise click.UsageError("--out is missing: the folder to make items in")
+    if flags["dry_run"] and flags["estimate"]:
+        raise click.UsageError(
+            "--dry-run asks nothing and --estimate makes items: give one of them"
+        )
+    second = None if flags.get("second") == OFF else flags.get("second")
+    refuse_unused(ctx, {**flags, "second": second}, GOES_WITH)
+    if "executor" in flags:
+        cluster_of(flags)  # refuses what cannot be
+    for name in flags["against"]:
+        load(name)
+    own = {name: flags[name] for name in kind.settings.model_fields if flags.get(name) is not None}
+    own |= {name: flags[name].resolve() for name in ("prompts", "cache") if flags[name]}
+    digest = kind.session.prompts_of(own.get("prompts")).digest
+    settings = kind.settings(**own | reader_settings(flags) | more, prompts_digest=digest)
+    check_prices(settings)
+    return settings
+
+
+def begin(kind: Kind, seeds: Sequence[Seed], settings: Settings, flags: Mapping[str, Any]) -> None:
+    """Make a folder and its items, or say what would be asked."""
+    if flags["dry_run"]:
+        kind.print_plan(seeds, settings, as_json=flags["as_json"])
+        return
+    anyio.run(_open, settings)  # before there is a folder
+    folders.make(flags["out"], settings.model_dump(mode="json"), seeds)
+    go_on(kind, flags["out"], settings, flags)
+
+
+async def _open(settings: Settings) -> None:
+    """See that cache and models can be had; raises as these do."""
+    if settings.cache:
+        ResponseCache.open(settings.cache)
+    for flag, own in settings.asked:
+        async with opened(own, flag=flag.replace("price", "base-url")):
+            pass
+
+
+def stored(settings: Settings) -> list[StoredAddress]:
+    """Where the models of a folder are asked."""
+    return [
+        StoredAddress(flag.replace("price", "base-url"), own.model, own.base_url)
+        for flag, own in settings.asked
+    ]
+
+
+def go_on(kind: Kind, folder: Path, settings: Settings, flags: Mapping[str, Any]) -> None:
+    """Make the items of a folder that are not made yet, and print what became of them."""
+    with held(folder, "made"):
+        ended, cut = _run(kind, folder, settings, flags["estimate"])
+    _report(kind, folder, ended, flags)
+    again = resuming("construct resume", folder, stored(settings))
+    if cut:
+        say(f"stopped; resume with: {again}")
+        sys.exit(INTERRUPTED)
+    if ended.fault is not None:
+        say(f"a fault; resume with: {again}")
+        raise ended.fault
+    if ended.stopped_by:
+        say(f"stopped: {ended.stopped_by}; {again}")
+        sys.exit(EXIT_EPISODES)
+
+
+def _run(kind: Kind, folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:
+    total = len(kind.session.seeds_of(folder)[:most])
+    ended = Ended()
+    with Steps(ErrorConsole(), "items", total, min(folders.finished(folder), total)) as shown:
+
+        async def work() -> None:
+            await make(
+                folder, settings, ended, most=most, on_item=lambda *_: shown.step(),
+                kind=kind.session,
+            )  # fmt: skip
+
+        cut = anyio.run(partial(until_signal, work))
+    return ended, cut
+
+
+def _report(kind: Kind, folder: Path, ended: Ended, flags: Mapping[str, Any]) -> None:
+    if flags["estimate"]:
+        print_estimate(table_console(), folder, as_json=flags["as_json"])
+        return
+    if flags["as_json"]:
+        counts = {"accepted": ended.accepted, "rejected": ended.rejected, "left": ended.left,
+                  "asked": ended.took.replies, "cached": ended.took.cached_replies}  # fmt: skip
+        click.echo(json.dumps({"folder": str(folder), **counts}))
+        return
+    print_funnel(table_console(), folder, as_json=False)
+    if took := ended.took.cached_replies:
+        say(f"{took:,} of these replies came out of the cache and cost nothing")
+    say(f"items: {folder / kind.data}")

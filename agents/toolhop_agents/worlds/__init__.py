@@ -1,0 +1,1 @@
+"""Made items: the command and what it prints."""
