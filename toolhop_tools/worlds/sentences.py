@@ -24,6 +24,8 @@ from toolhop_tools.worlds.expression import (
     Pick,
     Rank,
     Read,
+    Spelled,
+    Text,
     Total,
     Which,
     nodes,
@@ -100,6 +102,8 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
             read = world.domain.attribute(kind, attribute)
             if read.verb or read.counted:  # "the depot where it is kept completed" stumbles
                 cost += 5 * phrases
+        case Spelled(how=Text.DIGITS):
+            cost += 5 * phrases
         case Which() | Gap() if plan.pair != parts(node):
             cost += 2 * (long + sum(part in plan.back for part in parts(node)) > 1)
             cost += 50 * long + 3 * (phrases > 1)
