@@ -97,13 +97,9 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
         cost += 0 if plan.pair == parts(node) else 100
     if isinstance(node, Pick) and node.conditions and not is_first:
         cost += 1.5
+    if _ends_in_a_verb(node, world):  # "was the depot where it is kept completed" stumbles
+        cost += 5 * phrases
     match node:
-        case Read(kind, attribute):
-            read = world.domain.attribute(kind, attribute)
-            if read.verb or read.counted:  # "the depot where it is kept completed" stumbles
-                cost += 5 * phrases
-        case Spelled(how=Text.DIGITS):
-            cost += 5 * phrases
         case Which() | Gap() if plan.pair != parts(node):
             cost += 2 * (long + sum(part in plan.back for part in parts(node)) > 1)
             cost += 50 * long + 3 * (phrases > 1)
@@ -125,6 +121,14 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
         case _:
             pass
     return cost
+
+
+def _ends_in_a_verb(asked: Expression, world: World) -> bool:
+    """Whether a question goes around what it asks about: "when was it built"."""
+    if isinstance(asked, Read):
+        read = world.domain.attribute(asked.type, asked.attribute)
+        return bool(read.verb or read.counted)
+    return isinstance(asked, Spelled) and asked.how is Text.DIGITS
 
 
 def _weight(node: Expression) -> float:

@@ -108,7 +108,7 @@ class SeveralMaker(Filters):
         when = [] if paged else [UNMATCHED.lower()]
         if surface.page or paged:
             when.append("beyond the last page")
-        return f"{gives} {empty} {' and '.join(when)}."
+        return f"{gives} {empty} {', and '.join(when)}."
 
     def row_paths(self, kind: str) -> dict[str, Path]:
         """Where the first row of a list stands."""
