@@ -445,8 +445,8 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path, address: str) -> No
     out = str(tmp_path / "made")
     begin = ("from-domain", "Sport", "--items", "2", "--model", "openai/honest", "--price", "1,2",
              "--base-url", address)  # fmt: skip
-    plan = construct_(*begin, "--dry-run", "--json")
-    assert json.loads(plan.stdout)["items"] == 2
+    plan = json.loads(construct_(*begin, "--temperature", "none", "--dry-run", "--json").stdout)
+    assert (plan["items"], plan["settings"]["temperature"]) == (2, None)
     some = construct_(*begin, "--out", out, "--sandbox", "process", "--estimate", "1", "--json")
     assert some.returncode == 0, some.stderr
     estimate = json.loads(some.stdout)

@@ -20,31 +20,17 @@ from toolhop_agents.models import gguf
 from toolhop_agents.models.clients import parts_of
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
-from toolhop_agents.runs.flags import Flag, flag_name, flag_of
+from toolhop_agents.runs.flags import Flag, Section, flag_name, flag_of, in_section
 from toolhop_agents.runs.parameters import request_parameters
-from toolhop_agents.runs.settings import GOES_WITH, OF_REQUESTS, OPERATIONAL, WHO_PLAYS, RunSettings
+from toolhop_agents.runs.settings import GOES_WITH, OPERATIONAL, RunSettings
 from toolhop_agents.runs.spread import Cluster
 from toolhop_agents.terminal import say
 from toolhop_env.extras import require
 from toolhop_env.levels import Template
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Who plays": WHO_PLAYS,
-    "Items": ("data", "limit", "sample_ids", "into", "epochs", "shard", "seed", "certificates",
-              "certified_only", "skip_broken", "last_wins"),
-    "How they are asked": ("modes", "feedback", "perturbation", "call_format", "answer_malformed",
-                           "single_shot", "template"),
-    "Requests to the model": OF_REQUESTS,
-    "Judges, and models in place of tools and users": (
-        "judge", "judge_votes", "judge_base_url", "simulator", "simulator_base_url", "user_model",
-        "user_model_base_url"),
-    "Sandbox": ("sandbox", "policy", "sandbox_base", "runtime", "transport", "tool_timeout_s",
-                "tool_memory_mib"),
-    "Limits": ("turn_limit", "call_limit", "token_limit", "time_limit_s", "cost_limit",
-               "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit"),
-    "Where": ("executor", "ray_address"),
-    "Keeping and watching": ("max_samples", "retry_on_error", "log_dir", "segments_to", "otel"),
-}  # fmt: skip
+    section.value: in_section(RunSettings, section) for section in Section
+}
 """Settings of a run by the heading of their flags in help texts."""
 
 

@@ -17,7 +17,7 @@ from toolhop_agents.certify.reading import READER_OPTIONS, reader_settings
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import json_option
-from toolhop_agents.cli.options import AnyPath, cluster_of, options_of, refuse_unused
+from toolhop_agents.cli.options import AnyPath, cluster_of, given, options_of, refuse_unused
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.cli.stored_addresses import StoredAddress, resuming
 from toolhop_agents.construct import folder as folders
@@ -34,6 +34,7 @@ from toolhop_agents.construct.view import (
     print_plan,
 )
 from toolhop_agents.models.cache import ResponseCache
+from toolhop_agents.runs.flags import goes_with
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
@@ -42,10 +43,7 @@ from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.load import load
 
 GOES_WITH: Mapping[str, str] = {
-    **dict.fromkeys(("closed_book_samples", "closed_book_base_url", "closed_book_price"),
-                    "closed_book"),
-    **dict.fromkeys(("second_base_url", "second_price"), "second"),
-    **dict.fromkeys(("votes", "wording", "reader_base_url", "reader_price"), "readers"),
+    **goes_with(Settings), **dict.fromkeys(("votes", "reader_base_url", "reader_price"), "readers"),
 }  # fmt: skip
 """Settings that mean nothing without another one."""
 EXIT_CODES = (
@@ -144,7 +142,9 @@ def settings_of(
         cluster_of(flags)  # refuses what cannot be
     for name in flags["against"]:
         load(name)
-    own = {name: flags[name] for name in kind.settings.model_fields if flags.get(name) is not None}
+    said = given(ctx)
+    own = {name: flags[name] for name in kind.settings.model_fields
+           if name in said or flags.get(name) is not None}  # fmt: skip
     own |= {name: flags[name].resolve() for name in ("prompts", "cache") if flags[name]}
     digest = kind.session.prompts_of(own.get("prompts")).digest
     settings = kind.settings(**own | reader_settings(flags) | more, prompts_digest=digest)

@@ -75,15 +75,16 @@ class Settings(BaseModel):
         "A model that writes each function once more, from its document alone; where the two "
         "differ, a third decides. off for none.  [default: the first of --readers]",
         metavar="NAME")] = None
-    second_base_url: Annotated[str | None, Flag("Base URL of --second.")] = None
-    second_price: Annotated[str | None, Flag("Of --second, as --price.", metavar=PRICE)] = None
+    second_base_url: Annotated[str | None, Flag("Base URL of --second.", goes_with="second")] = None
+    second_price: Annotated[str | None, Flag(
+        "Of --second, as --price.", metavar=PRICE, goes_with="second")] = None
     readers: tuple[str, ...] = ()
     """Plan the calls of each item from its question and documents."""
     votes: int = 0
     """Of the readers together; 0 for three, or one each if there are more."""
     wording: Annotated[int | None, Field(ge=0, le=20), Flag(
         "Changes of its chain by which an item's wording is tested.  [default: 2 with readers]"
-    )] = None
+    , goes_with="readers")] = None
     reader_base_url: tuple[str | None, ...] = ()
     reader_price: tuple[str | None, ...] = ()
     domains: Annotated[bool, Flag(
@@ -93,10 +94,11 @@ class Settings(BaseModel):
         "Ask this model each question without tools; in a closed world an item that it gets right "
         "is rejected.", metavar="NAME")] = None
     closed_book_samples: Annotated[int, Field(ge=1, le=100), Flag(
-        "Times that --closed-book is asked each.")] = 1
-    closed_book_base_url: Annotated[str | None, Flag("Base URL of --closed-book.")] = None
+        "Times that --closed-book is asked each.", goes_with="closed_book")] = 1
+    closed_book_base_url: Annotated[str | None, Flag(
+        "Base URL of --closed-book.", goes_with="closed_book")] = None
     closed_book_price: Annotated[str | None, Flag(
-        "Of --closed-book, as --price.", metavar=PRICE)] = None
+        "Of --closed-book, as --price.", metavar=PRICE, goes_with="closed_book")] = None
     token_limit: Annotated[Count, Flag("Tokens per item.", operational=True)] = None
     cost_limit: Annotated[Amount, Flag("USD per item.", operational=True)] = None
     run_token_limit: Annotated[Count, Flag("Tokens in the whole run.", operational=True)] = None

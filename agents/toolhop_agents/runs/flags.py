@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -11,6 +12,20 @@ from pydantic.fields import FieldInfo
 
 Count = Annotated[int | None, Field(ge=1)]
 Amount = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
+
+
+class Section(StrEnum):
+    """Headings of the flags of a run in help texts, in their order."""
+
+    PLAYER = "Who plays"
+    ITEMS = "Items"
+    ASKING = "How they are asked"
+    REQUESTS = "Requests to the model"
+    STAND_INS = "Judges, and models in place of tools and users"
+    SANDBOX = "Sandbox"
+    LIMITS = "Limits"
+    WHERE = "Where"
+    KEEPING = "Keeping and watching"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +42,10 @@ class Flag:
     """From the text to the value; raises ValueError where it is none."""
     alone: str | None = None
     """The value of a flag that is given without one; None if it needs one."""
+    section: Section | None = None
+    """Under which heading help texts have it."""
+    goes_with: str = ""
+    """The setting that this one means nothing without; empty if there is none."""
     operational: bool = False
     """Whether the setting changes how far and how fast the work goes, and no result: a session that
     resumes may change it."""
@@ -37,10 +56,24 @@ def flag_of(field: FieldInfo) -> Flag | None:
     return next((part for part in field.metadata if isinstance(part, Flag)), None)
 
 
+def _flags(model: type[BaseModel]) -> Iterator[tuple[str, Flag]]:
+    flags = ((name, flag_of(field)) for name, field in model.model_fields.items())
+    return ((name, flag) for name, flag in flags if flag is not None)
+
+
 def operational(model: type[BaseModel]) -> frozenset[str]:
     """Names of the settings that a session that resumes may change."""
-    flags = ((name, flag_of(field)) for name, field in model.model_fields.items())
-    return frozenset(name for name, flag in flags if flag is not None and flag.operational)
+    return frozenset(name for name, flag in _flags(model) if flag.operational)
+
+
+def in_section(model: type[BaseModel], section: Section) -> tuple[str, ...]:
+    """Names of the settings under a heading, in the fields' order."""
+    return tuple(name for name, flag in _flags(model) if flag.section is section)
+
+
+def goes_with(model: type[BaseModel]) -> dict[str, str]:
+    """By name of a setting, the one that it means nothing without."""
+    return {name: flag.goes_with for name, flag in _flags(model) if flag.goes_with}
 
 
 _UNITS = ("_s", "_mib")
