@@ -16,7 +16,7 @@ FIRST = (
     "8f0cde899c0e93ed3f36cf43d123bdd8af025b3f49ae3216bd4caacd8d146279",
     "c41ce20dbc9415186af57c6e6b6cb2536eec09d1e4b145650c3934ce1c5267ed",
     "ad6e7762e0ac5ae00fa9da47c97d68efb2e140945050aeff054c57cca440137f",
-    "2a0b1f4c777a4511e5fb4d9505dc2b01395c4ce9ea31f50d176492dce5cd6f0b",
+    "b9de7ed85c00e8a14022e62aebb4f9db44a048ad0fd38f408a2025acf03c8d54",
     "7fc6980fbaaa8faca55d1ee6c20ea6a8ca8229a773ebea62392ea92e45cce469",
 )
 """Digests of the first item of each tier, before it gets its id."""

@@ -19,7 +19,7 @@ from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape, Toolbox
 from toolhop_tools.worlds.units import others
 from toolhop_tools.worlds.world import CODE, World
 
-MOST_CALLS = 4_000
+MOST_CALLS = 20_000
 """Looked at for one item, unless more are asked for."""
 BOUNDS = {Role.ABOVE, Role.BELOW, Role.IS}
 CHOSEN = {Role.FIELD, Role.SORT, Role.UNIT}
