@@ -24,7 +24,7 @@ from toolhop_tools.scenarios.label import Scenario, label_of
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
-ITEMS = ("music-1", "zoology-1")
+ITEMS = ("music-1", "zoology-3")
 CHOSEN = tuple(part for name in ITEMS for part in ("--sample-id", name))
 INTO = "missing-tool,missing-parameter,missing-repeated"
 
