@@ -1,4 +1,4 @@
-"""The study of worlds sees what it is for: a wrong gold, a wrong answer, a question twice."""
+"""The study of worlds reports a wrong gold call, a wrong answer and a repeated question."""
 
 from __future__ import annotations
 

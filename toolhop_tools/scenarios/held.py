@@ -119,7 +119,7 @@ class Code:
         return day in self._dates or has_parts
 
     def _has_whole(self, number: int) -> bool:
-        """Whether it has a whole number, in figures or in words."""
+        """Whether the code holds a whole number, written in figures or in words."""
         in_words = spelled(number)
         return number in self.numbers or any(runs(in_words, text) for text in self._read)
 
@@ -210,5 +210,5 @@ def _numbers(nodes: Sequence[ast.expr | None]) -> Iterator[str]:
 
 @lru_cache(maxsize=8192)
 def _set_of_words(text: str) -> frozenset[str]:
-    """All words of a text, of whatever length."""
+    """The words of a text that may be too long for `words` to read at once."""
     return frozenset(word for piece in text.split() for word in words(piece))

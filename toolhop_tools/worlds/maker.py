@@ -71,7 +71,7 @@ class Maker:
         )
 
     def example(self, kind: str) -> str:
-        """How a type's codes look, where it goes by code."""
+        """The form of a type's codes, if its tools take codes; else empty."""
         code = self.world.domain.types[kind].code
         return f", in the form {code} (each # a digit)" if kind in self.surface.keyed else ""
 

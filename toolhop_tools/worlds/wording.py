@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import assert_never
 
+from toolhop_tools.dates import MONTHS
 from toolhop_tools.worlds.domain import Attribute, EntityType, Kind
 from toolhop_tools.worlds.expression import (
     Condition,
@@ -38,8 +39,6 @@ from toolhop_tools.worlds.phrases import PHRASES
 from toolhop_tools.worlds.sentences import Plan, is_long, planned, repeated, superlative
 from toolhop_tools.worlds.units import PLACES
 from toolhop_tools.worlds.world import CODE, World
-
-MONTHS = "January February March April May June July August September October November December"
 
 SHORT = 12
 """Words of a phrase that another may go around: "When was ... built?"."""
@@ -75,7 +74,7 @@ def hop_questions(
 
 def in_words(day: date) -> str:
     """``1 January 1900``."""
-    return f"{day.day} {MONTHS.split()[day.month - 1]} {day.year}"
+    return f"{day.day} {MONTHS[day.month - 1].capitalize()} {day.year}"
 
 
 def _comparative(of: Attribute, *, most: bool) -> str:

@@ -115,7 +115,7 @@ def resuming_options(model: type[BaseModel], names: Container[str]) -> Iterator[
 
 
 def given(ctx: click.Context) -> list[str]:
-    """Names of the options that were given, by a flag, a variable or a file."""
+    """Names of the options that the user set, by a flag, a variable or a file."""
     default = ParameterSource.DEFAULT
     return [name for name in ctx.params if ctx.get_parameter_source(name) not in (None, default)]
 
