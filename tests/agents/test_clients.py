@@ -672,6 +672,7 @@ def test_an_empty_account_is_told_to_be_filled() -> None:
 
 class _Deep(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
         body = b"[" * 100_000
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
