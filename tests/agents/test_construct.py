@@ -21,6 +21,7 @@ import pytest
 from studies.constructor.atlas import Journey, journey
 from studies.constructor.serving import respond
 from tests.agents import command
+from tests.waiting import CEILING_S
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import NAME as LEDGER
 from toolhop_agents.construct.ledger import LedgerError, StepLedger
@@ -342,7 +343,7 @@ def test_a_limit_on_an_items_cost_needs_prices_too(tmp_path: Path, address: str)
 
 
 def test_replies_that_are_under_way_when_a_limit_is_reached_are_kept(tmp_path: Path) -> None:
-    arrived = threading.Barrier(3, timeout=20)
+    arrived = threading.Barrier(3, timeout=CEILING_S)
 
     def together(request: Request) -> Reply:
         """The first requests of all items are answered one after another, when all are there."""

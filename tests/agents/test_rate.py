@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.waiting import CEILING_S
 from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.models.rate import Connections
@@ -53,7 +54,7 @@ def test_one_that_gives_up_waiting_leaves_its_turn_to_the_next() -> None:
                 async with connections.slot():
                     pass
             assert scope.cancelled_caught
-        with anyio.fail_after(1):
+        with anyio.fail_after(CEILING_S):
             async with connections.slot():
                 pass
 

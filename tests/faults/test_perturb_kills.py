@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.agents.command import toolhop
-from tests.faults.engines import until
 from tests.faults.test_hosts import none_runs
 from tests.launcher import Launched
+from tests.waiting import until
 from toolhop_sandbox.docker import containers
 from toolhop_tools.load import load
 

@@ -10,6 +10,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from tests.waiting import until_async
 from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_sandbox.outcome import Raised, Returned, TimedOut
@@ -86,9 +87,7 @@ def test_sessions_wait_for_a_place(launcher: Launcher) -> None:
 
 
 async def until_alive(launcher: Launcher, wanted: int) -> None:
-    with anyio.fail_after(10):
-        while launcher.alive < wanted:  # noqa: ASYNC110 -- processes, which signal nothing
-            await anyio.sleep(0.01)
+    await until_async(lambda: launcher.alive >= wanted, f"{wanted} workers")
 
 
 @pytest.mark.heavy  # without its processes it waits for long

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.toolhop_tools.checked import subject
+from tests.waiting import until
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits
 from toolhop_tools.batch import Arguments
@@ -188,10 +188,7 @@ def test_a_lane_that_is_killed_is_told_of_and_replaced(tmp_path: Path) -> None:
         finish(one)
         assert one.verdicts == {"valid-input": Holds(5)}
     # Another thread of the executor may have waited for the process first, and note it a bit later.
-    deadline = time.monotonic() + 10
-    while set(multiprocessing.active_children()) != before:
-        assert time.monotonic() < deadline, "a process is left behind"
-        time.sleep(0.01)
+    until(lambda: set(multiprocessing.active_children()) == before, "no process left behind")
 
 
 def test_tests_of_one_tool_share_its_lane_and_a_loss_is_remembered(tmp_path: Path) -> None:
