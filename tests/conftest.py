@@ -41,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Keys and addresses of whoever runs the tests are nothing to them, nor to the servers they start.
     """
+    gc.disable()  # until all is collected: it would go through ten thousand tests over and over
     for name in [name for name in os.environ if name.startswith("OPENAI_") or "_API_KEY" in name]:
         del os.environ[name]
     patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -75,6 +76,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: no garbage collection goes through it again."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -241,7 +241,7 @@ def test_a_kill_asks_for_nothing_twice(
             *("--max-samples", "2"),
         )
         process = Launched(*flags, cwd=tmp_path)
-        gate.wait()
+        gate.wait(clients=2)
         process.kill()
         process.communicate()
         gate.open()
