@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from toolhop_agents.cli import COMMANDS
-from toolhop_env.scorers.nestools import NESTOOLS
-from toolhop_env.scorers.toolhop import TOOLHOP
+from toolhop_env.benchmarks.nestools.scorer import BENCHMARK as NESTOOLS
+from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
 
 ROOT = Path(__file__).parents[1]
 ROOMS = {
@@ -176,7 +176,7 @@ MEASURES = {one.name for one in TOOLHOP.measures} | {
     one.name for one in NESTOOLS.measures if "_" in one.name
 }
 MAY_NAME_MEASURES = {
-    "toolhop_env/scorers",
+    "toolhop_env/benchmarks",
     "toolhop_env/measures.py",
     "toolhop_agents/models/exchange.py",
     "toolhop_agents/models/wire_responses.py",
