@@ -122,6 +122,9 @@ class OwnProtocol(Server):
         super().__init__(self._say)
 
     def _say(self, exchange: Exchange) -> None:
+        if exchange.command == "GET":
+            exchange.send(b"", 404)  # it lists no models
+            return
         body = json.loads(exchange.body)
         self.requests += 1
         streamed = body.pop("stream", False) or ":stream" in exchange.path
