@@ -21,6 +21,7 @@ import anyio
 import pytest
 
 from tests.serving import Exchange, Server
+from tests.waiting import until
 from toolhop_agents.cli import EXIT_MISSING, EXIT_USAGE
 from toolhop_agents.cli.faults import exit_code
 from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault
@@ -248,7 +249,7 @@ def test_a_server_that_hangs_is_given_up(name: str) -> None:
     with served(say, *[RequestFault.HANG] * 9) as server:
         with pytest.raises(ModelFault, match=r"no reply within 0\.1 s"):
             played(name, server, timeout_s=0.1, max_retries=1)
-        assert server.counts == {RequestFault.HANG: 2}
+        until(lambda: server.counts == {RequestFault.HANG: 2}, "two requests")
 
 
 @pytest.mark.parametrize("name", NAMES)

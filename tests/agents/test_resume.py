@@ -120,7 +120,7 @@ def test_the_time_of_a_session_can_be_limited(data: DataSet, tmp_path: Path) -> 
         flags = (*asked(server), "--max-samples", "1", "--run-time-limit", "0.5")
         code, answer = run(data, tmp_path, *flags)
         assert (code, answer["stopped_by"]) == (1, "run_time_limit")
-        code, answer = resume(answer["run"], "--run-time-limit", "60")
+        code, answer = resume(answer["run"], "--run-time-limit", "600")
     assert (code, right(answer)) == (0, 1.0)
 
 

@@ -224,7 +224,7 @@ def test_calls_of_one_session_take_turns(launcher: Launcher) -> None:
 def test_an_idle_worker_that_is_lost_is_replaced(
     launcher: Launcher, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolhop_sandbox.control.ANSWER_S", 0.2)
+    monkeypatch.setattr("toolhop_sandbox.control.ANSWER_S", 2.0)  # also of the worker that is well
     monkeypatch.setattr("toolhop_sandbox.process.STOP_S", 0.2)
 
     async def run() -> None:
