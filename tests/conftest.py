@@ -41,7 +41,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Keys and addresses of whoever runs the tests are nothing to them, nor to the servers they start.
     """
-    gc.disable()  # until all is collected: it would go through ten thousand tests over and over
     for name in [name for name in os.environ if name.startswith("OPENAI_") or "_API_KEY" in name]:
         del os.environ[name]
     patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -71,6 +70,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(NEEDS[fixture])
     if item.get_closest_marker("data") and not SHARED.exists():
         item.add_marker(pytest.mark.skip(reason="needs the benchmark data in ../shared/data"))
+
+
+def pytest_collectstart() -> None:
+    """No garbage collection goes through ten thousand tests over and over while they are made."""
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
