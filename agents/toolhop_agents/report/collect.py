@@ -33,7 +33,7 @@ from toolhop_env.runs.judgements import Judgements
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 
-FORMAT = 2
+FORMAT = 3
 """Version of the data in a page, for whoever reads it by other means than the page."""
 
 

@@ -56,15 +56,11 @@ const scorerOf = (one, row) => measureOf(benchmarkOf(one), row.rule);
 
 const effectChart = (one, rows) => {
   const lead = leadOf(benchmarkOf(one));
+  const under = (row) => (row.prefixes.length ? `, forked under ${row.prefixes.join(", ")}` : "");
   const marks = rows
     .filter((row) => row.rule === lead.name)
-    .map((row, place) => ({
-      ...row.effect,
-      name: String(place + 1),
-      label: `${row.first} → ${row.second}${row.prefixes.length ? `, forked under ${row.prefixes.join(", ")}` : ""}`,
-    }));
-  const level = `${Number((100 * one.confidence).toFixed(2))} %`;
-  return differenceChart(`Difference: ${lead.heading}`, `lines: ${level} intervals`, lead, marks);
+    .map((row) => ({ ...row.effect, label: `${row.first} → ${row.second}${under(row)}` }));
+  return differenceChart(`${Number((100 * one.confidence).toFixed(2))} %`, lead, marks);
 };
 
 // A value of a table of effects, in the measure's unit; none where the measure has no such figure.
@@ -80,10 +76,9 @@ const others = (one, main) => {
   if (!rows.length) return null;
   const caveat =
     "Independent episodes with a failed call were chosen by what one level's own run did, which lets chance favour the other level there. Forked pairs are free of that.";
-  return el(
-    "details",
+  return fold(
+    "Other episodes and designs",
     { class: "further" },
-    el("summary", {}, "Other episodes and designs"),
     rows.some((row) => row.design !== one.design) && el("p", { class: "intro note" }, caveat),
     effectTable(one, merged(rows)),
   );
@@ -102,10 +97,10 @@ const EFFECT = (levels) => [
 const levelNames = (levels) =>
   new Set(levels.map((two) => JSON.stringify(two))).size === 1 ? levels[0] : ["first level", "second level"];
 
-const effectCells = (one, row, e) => [
-  headingOf(scorerOf(one, row)),
+const effectCells = (measure, e) => [
+  headingOf(measure),
   count(e.pairs),
-  ...[e.first, e.second].map((v) => cellOf(scorerOf(one, row), v)),
+  ...[e.first, e.second].map((v) => cellOf(measure, v)),
   ...[e.to_incorrect, e.to_correct].map((v) => (v === null ? "–" : count(v))),
 ];
 
@@ -128,7 +123,7 @@ const effectTable = (one, rows) => {
   ];
   const cells = (row) => [
     ...keys.map(([, cell]) => cell(row)),
-    ...effectCells(one, row, row.effect),
+    ...effectCells(scorerOf(one, row), row.effect),
     withInterval(scorerOf(one, row), row.effect),
     chance(row.effect.p_value),
     row.effect.p_corrected === null ? "–" : chance(row.effect.p_corrected),
@@ -157,17 +152,12 @@ const breakdown = (one, kind, word) => {
     Object.entries(row[kind]).map(([name, e]) => [
       kind === "by_hop" && name !== "none" ? `${word} ${name}` : words(name),
       effectName(row),
-      ...effectCells(one, row, e),
+      ...effectCells(scorerOf(one, row), e),
     ]),
   );
-  return rows.length
-    ? el(
-        "details",
-        { class: "further" },
-        el("summary", {}, `By the ${word} of the first failed call`),
-        table(null, [{ name: word }, { name: "levels" }, ...EFFECT(one.rows.map(({ first, second }) => [first, second]))], rows),
-      )
-    : null;
+  if (!rows.length) return null;
+  const columns = [{ name: word }, { name: "levels" }, ...EFFECT(one.rows.map(({ first, second }) => [first, second]))];
+  return fold(`By the ${word} of the first failed call`, { class: "further" }, table(null, columns, rows));
 };
 
 const discordantPairs = (one) => {
@@ -198,18 +188,15 @@ const savings = (one) => {
     count(s.independent.model_calls),
     ...(tokens ? [count(s.saved.tokens)] : []),
   ]);
-  return el(
-    "details",
-    { class: "further" },
-    el("summary", {}, "Model calls that forking saved"),
-    table(null, columns, rows),
-  );
+  return fold("Model calls that forking saved", { class: "further" }, table(null, columns, rows));
 };
 
-// Differences with their intervals, one below the other. `marks` have name, label, difference, low, high.
-const differenceChart = (title, note, measure, marks) =>
-  figure(measure.unit === "share" ? `${title}, percentage points` : title, note, (Plot, width) => {
-    const factor = measure.unit === "share" ? 100 : 1;
+// Differences with their intervals, one below the other. `rows` have label, difference, low, high.
+const differenceChart = (level, measure, rows) => {
+  const points = measure.unit === "share" ? ", percentage points" : "";
+  const marks = rows.map((row, place) => ({ ...row, name: String(place + 1) }));
+  return figure(`Difference: ${measure.heading}${points}`, `lines: ${level} intervals`, (Plot, width) => {
+    const factor = points ? 100 : 1;
     const most = factor === 100 ? 1 : Math.max(...marks.flatMap((d) => [d.low, d.high, d.difference]).map(Math.abs)) || 1;
     const narrow = width < 520;
     const label = new Map(marks.map((d) => [d.name, shorten(d.label, narrow ? 52 : 64)]));
@@ -249,6 +236,7 @@ const differenceChart = (title, note, measure, marks) =>
       ],
     };
   });
+};
 
 const discordantList = (name, pairs) => {
   const items = pairs.map(([a, b]) => {
@@ -263,10 +251,6 @@ const discordantList = (name, pairs) => {
       verdictMark(after.verdict),
     );
   });
-  return el(
-    "details",
-    { class: "further" },
-    el("summary", {}, oneLine(`${plural(pairs.length, "discordant pair")}: ${name}`)),
-    el("ul", { class: "discordant" }, items),
-  );
+  const summary = oneLine(`${plural(pairs.length, "discordant pair")}: ${name}`);
+  return fold(summary, { class: "further" }, el("ul", { class: "discordant" }, items));
 };

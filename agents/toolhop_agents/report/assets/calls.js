@@ -59,18 +59,11 @@ const errorsSection = () => {
     el("a", { href: hashOf({ view: "episodes", filters: { error: code } }) }, count(codes.get(code))),
   ]);
   const failing = report.groups.filter((group) => Object.keys(group.errors).length);
-  const more = wide
-    ? null
-    : el(
-        "details",
-        { class: "further" },
-        el("summary", {}, "By group"),
-        table(
-          null,
-          [groupColumn, ...order.map((code) => ({ name: words(code), number: true }))],
-          failing.map((group) => [groupCell(group), ...order.map((code) => cell(group, code))])
-        ),
-      );
+  const byGroup = () => {
+    const heads = [groupColumn, ...order.map((code) => ({ name: words(code), number: true }))];
+    return table(null, heads, failing.map((group) => [groupCell(group), ...order.map((code) => cell(group, code))]));
+  };
+  const more = wide ? null : fold("By group", { class: "further" }, byGroup());
   return section("errors", "Failed calls by code", null, pair(chart, table(null, columns, rows)), more);
 };
 
@@ -115,21 +108,14 @@ const milestoneSection = (name, { milestone, title }) => {
     [0, 0],
   );
   if (called) rows.push([`no ${milestone}'s tool`, "–", "–", count(called), count(failed)]);
-  const details =
-    groups.length > 1 &&
-    el(
-      "details",
-      { class: "further" },
-      el("summary", {}, "By group"),
-      table(
-        null,
-        [{ name: "group" }, ...columns],
-        marks.filter((d) => d.episodes).map((d) => [groupCell(d.group), ...line(d)]),
-      ),
-    );
+  const byGroup = () => {
+    const lines = marks.filter((d) => d.episodes).map((d) => [groupCell(d.group), ...line(d)]);
+    return table(null, [{ name: "group" }, ...columns], lines);
+  };
+  const details = groups.length > 1 && fold("By group", { class: "further" }, byGroup());
   const shares = reachedChart(`Reached ${milestone}s, per cent`, groups, marks, places);
   const calls = placeCalls(`Calls by ${milestone}, an episode`, totals);
-  return section(...head, null, pair(el("div", {}, shares, calls), table(null, columns, rows)), details || null);
+  return section(...head, null, pair(el("div", {}, shares, calls), table(null, columns, rows)), details);
 };
 
 const reachedShare = (d) => (100 * d.reached) / d.episodes;

@@ -87,14 +87,36 @@ const table = (caption, columns, rows) => {
   return said.length ? [place, legend("What the columns say", said)] : place;
 };
 
-// What names mean, to open with a key as well as with a pointer.
-const legend = (title, said) =>
+// Parts that recur: what is folded under a summary, remarks, names with values, labelled fields.
+const fold = (summary, attributes, ...content) =>
+  el("details", attributes, el("summary", {}, summary), content);
+
+const remark = (...content) => el("p", { class: "remark" }, content);
+
+const definitions = (kind, pairs) =>
   el(
-    "details",
-    { class: "legend note" },
-    el("summary", {}, title),
-    el("dl", {}, said.map(([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, text)))),
+    "dl",
+    { class: kind },
+    pairs.map(([name, value, more]) => el("div", { class: more }, el("dt", {}, name), el("dd", {}, value))),
   );
+
+const select = (id, onvalue, ...options) =>
+  el("select", { id, onchange: (event) => onvalue(event.target.value) }, options);
+
+// A button that shows the rest, once.
+const moreButton = (text, showAll) => {
+  const onclick = ({ target }) => {
+    showAll();
+    target.remove();
+  };
+  return el("button", { type: "button", class: "more", onclick }, text);
+};
+
+const picker = (label, control) =>
+  el("label", { class: "picker" }, el("span", { class: "unseen" }, label), control);
+
+// What names mean, to open with a key as well as with a pointer.
+const legend = (title, said) => fold(title, { class: "legend note" }, definitions(null, said));
 
 // One part of a table: some of its columns. Nodes of a row's head can stand in one place alone, so
 // that further parts have copies.

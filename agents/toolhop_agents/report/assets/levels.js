@@ -5,32 +5,18 @@ const levelsSection = () => {
   const columns = [
     { name: "levels" },
     { name: "episodes" },
-    { name: "measure" },
-    { name: "pairs", number: true },
-    ...levelNames(report.pairs.map(({ before, after }) => [before, after])).map((name) => ({ name, number: true })),
-    { name: "right → wrong", number: true },
-    { name: "wrong → right", number: true },
+    ...EFFECT(report.pairs.map(({ before, after }) => [before, after])),
     { name: "difference", number: true, says: "Second level minus first, with its 95 % interval." },
     { name: "p", number: true, says: "Exact test over items." },
   ];
-  const line = (one, figures, which) => {
+  const line = (one, effect, which) => {
     const lead = leadOf(benchmarkOf(one));
-    return [
-      [
-        el("b", {}, `${one.before} → ${one.after}`),
-        oneLine(` ${one.agent} · ${one.mode}`),
-        el("span", { class: "note" }, ` ${one.how}`),
-      ],
-      which,
-      headingOf(lead),
-      count(figures.n),
-      inUnit(lead, figures.before),
-      inUnit(lead, figures.after),
-      figures.lost === null ? "–" : count(figures.lost),
-      figures.gained === null ? "–" : count(figures.gained),
-      withInterval(lead, figures),
-      chance(figures.p),
+    const name = [
+      el("b", {}, `${one.before} → ${one.after}`),
+      oneLine(` ${one.agent} · ${one.mode}`),
+      el("span", { class: "note" }, ` ${one.how}`),
     ];
+    return [name, which, ...effectCells(lead, effect), withInterval(lead, effect), chance(effect.p_value)];
   };
   const rows = report.pairs.flatMap((one) =>
     [one.all && line(one, one.all, "all"), one.failed && line(one, one.failed, "with a failed call")].filter(Boolean),
@@ -59,12 +45,6 @@ const signed = (measure, value) =>
 const levelChart = (name, lead) => {
   const marks = report.pairs
     .filter((one) => one.all && one.benchmark === name)
-    .map((one, index) => ({
-      ...one.all,
-      name: String(index + 1),
-      label: `${one.agent} · ${one.mode}: ${one.before} → ${one.after}`,
-    }));
-  return marks.length
-    ? differenceChart(`Difference: ${lead.heading}`, "lines: 95 % intervals", lead, marks)
-    : null;
+    .map((one) => ({ ...one.all, label: `${one.agent} · ${one.mode}: ${one.before} → ${one.after}` }));
+  return marks.length ? differenceChart("95 %", lead, marks) : null;
 };

@@ -1,33 +1,22 @@
 // The figures: a chart and a table each.
 
-const overview = () =>
-  allOf().episodes
-    ? figures()
-    : el(
-        "div",
-        { class: "overview" },
-        heading(),
-        el("p", { class: "intro" }, "No episode has begun."),
-        runsSection(),
-      );
+const overview = () => {
+  const parts = allOf().episodes ? figures() : el("p", { class: "intro" }, "No episode has begun.");
+  return el("div", { class: "overview" }, heading(), parts, runsSection());
+};
 
-const figures = () =>
-  el(
-    "div",
-    { class: "overview" },
-    heading(),
-    report.ablations.map(ablationSection),
-    levelsSection(),
-    answersSection(),
-    totalsSection(),
-    facetSections(),
-    findingsSection(),
-    errorsSection(),
-    milestoneSections(),
-    costSection(),
-    differencesSection(),
-    runsSection(),
-  );
+const figures = () => [
+  report.ablations.map(ablationSection),
+  levelsSection(),
+  answersSection(),
+  totalsSection(),
+  facetSections(),
+  findingsSection(),
+  errorsSection(),
+  milestoneSections(),
+  costSection(),
+  differencesSection(),
+];
 
 const section = (id, title, intro, ...content) =>
   el(
@@ -53,11 +42,7 @@ const heading = () => {
     "div",
     { class: "heading" },
     el("h1", {}, document.title),
-    el(
-      "ul",
-      { class: "facts" },
-      facts.map(([value, name]) => el("li", {}, el("b", {}, value), ` ${name}`)),
-    ),
+    el("ul", { class: "facts" }, facts.map(([value, name]) => el("li", {}, el("b", {}, value), ` ${name}`))),
     effects(),
     settings(),
     underWay(),
@@ -130,11 +115,7 @@ const underWay = () => {
   const open = report.runs.filter((run) => run.status === "started");
   if (!open.length) return null;
   const names = open.map((run) => run.label).join(", ");
-  return el(
-    "p",
-    { class: "remark" },
-    `Not ended when this page was made: ${names}. Unfinished episodes are in no figure.`,
-  );
+  return remark(`Not ended when this page was made: ${names}. Unfinished episodes are in no figure.`);
 };
 
 const groupColumn = { name: "", label: "" };
@@ -159,7 +140,7 @@ const answersSection = () =>
 const otherMeasures = () => {
   const others = ownMeasures().filter((measure) => !measure.in_tables);
   return others.some((measure) => known(measure)).length
-    ? el("details", { class: "others" }, el("summary", {}, "Other measures"), measureTable(others))
+    ? fold("Other measures", { class: "others" }, measureTable(others))
     : null;
 };
 
@@ -311,21 +292,13 @@ const facetSections = () => {
       ...measures.map((one) => ({ name: headingOf(one), number: true })),
     ];
     const shown = table(null, columns, rows);
-    const folded = rows.length > MANY_ROWS;
-    return section(
-      `by-${facet}`,
-      `By ${words(facet)}`,
-      null,
-      folded ? el("details", {}, el("summary", {}, plural(rows.length, "row")), shown) : shown,
-    );
+    const content = rows.length > MANY_ROWS ? fold(plural(rows.length, "row"), {}, shown) : shown;
+    return section(`by-${facet}`, `By ${words(facet)}`, null, content);
   });
 };
 
 const episodesText = (group) => {
-  const extra = [
-    group.errored && `${count(group.errored)} errored`,
-    group.unfinished && `${count(group.unfinished)} unfinished`,
-  ].filter(Boolean);
+  const extra = ["errored", "unfinished"].filter((name) => group[name]).map((name) => `${count(group[name])} ${name}`);
   return extra.length ? `${count(group.episodes)} (${extra.join(", ")})` : count(group.episodes);
 };
 
@@ -346,16 +319,12 @@ const finding = (one, index) => {
     number === 1
       ? episodeLink(rowOf.get(one.episodes[0]))
       : hashOf({ view: "episodes", filters: { finding: String(index) } });
+  const links = one.count > 0 && el("p", { class: "links" }, number ? el("a", { href: link }, text) : text);
   return el(
     "li",
     { class: `finding-${one.severity}` },
     el("div", {}, el("b", {}, words(one.kind)), el("span", { class: "severity" }, one.severity)),
-    el(
-      "div",
-      {},
-      el("p", {}, ...readable(one.text)),
-      one.count > 0 && el("p", { class: "links" }, number ? el("a", { href: link }, text) : text),
-    ),
+    el("div", {}, el("p", {}, readable(one.text)), links),
   );
 };
 
@@ -380,23 +349,13 @@ const differencesSection = () => {
   const line = ([item, rows]) => {
     const right = rows.find((row) => row.verdict === "right");
     const wrong = rows.find((row) => row.verdict === "wrong");
+    const mark = (group, row) => {
+      const label = `${row.verdict}, ${item}, ${group.name}`;
+      return el("a", { href: episodeLink(row), tabindex: -1, "aria-label": label }, verdictMark(row.verdict, true));
+    };
     const cell = (group) => {
-      const found = rows.filter((row) => row.group === group.index);
-      return found.length
-        ? el(
-            "span",
-            { class: "marks" },
-            found
-              .slice(0, 8)
-              .map((row) =>
-                el(
-                  "a",
-                  { href: episodeLink(row), tabindex: -1, "aria-label": `${row.verdict}, ${item}, ${group.name}` },
-                  verdictMark(row.verdict, true),
-                ),
-              ),
-          )
-        : "–";
+      const found = rows.filter((row) => row.group === group.index).slice(0, 8);
+      return found.length ? el("span", { class: "marks" }, found.map((row) => mark(group, row))) : "–";
     };
     return [
       oneLine(item),
@@ -405,20 +364,8 @@ const differencesSection = () => {
     ];
   };
   const place = el("div", { class: "matrix" }, table(null, columns, differing.slice(0, DIFFERING).map(line)));
-  const more =
-    differing.length > DIFFERING &&
-    el(
-      "button",
-      {
-        type: "button",
-        class: "more",
-        onclick: (event) => {
-          place.replaceChildren(table(null, columns, differing.map(line)));
-          event.target.remove();
-        },
-      },
-      `Show all ${count(differing.length)} items`,
-    );
+  const showAll = () => place.replaceChildren(table(null, columns, differing.map(line)));
+  const more = differing.length > DIFFERING && moreButton(`Show all ${count(differing.length)} items`, showAll);
   return section(
     "differences",
     "Where they differ",
@@ -435,24 +382,14 @@ const runsSection = () =>
     "runs",
     "Runs",
     null,
-    report.runs.map((run, index) =>
-      el(
-        "details",
+    report.runs.map((run, index) => {
+      const state = run.status === "success" ? "ended" : run.status === "started" ? "not ended" : run.status;
+      const note = el("span", { class: "note" }, ` ${state}, ${plural(allOf().runs[index] ?? 0, "episode")}`);
+      return fold(
+        [el("b", {}, oneLine(run.label)), note],
         { class: "run" },
-        el(
-          "summary",
-          {},
-          el("b", {}, oneLine(run.label)),
-          el(
-            "span",
-            { class: "note" },
-            ` ${run.status === "success" ? "ended" : run.status === "started" ? "not ended" : run.status}, ${plural(allOf().runs[index] ?? 0, "episode")}`,
-          ),
-        ),
-        run.fault && el("p", { class: "remark" }, ...readable(run.fault)),
-        run.unreadable.length
-          ? el("p", { class: "remark" }, `Left out: ${run.unreadable.map(oneLine).join("; ")}`)
-          : null,
+        run.fault && remark(readable(run.fault)),
+        run.unreadable.length ? remark(`Left out: ${run.unreadable.map(oneLine).join("; ")}`) : null,
         facts({
           agent: run.agent,
           data: run.data,
@@ -463,8 +400,8 @@ const runsSection = () =>
           ...run.sandbox,
           ...run.versions,
         }),
-      ),
-    ),
+      );
+    }),
     el("p", { class: "note" }, `Made ${report.made_at.replace("T", " ")} by toolhop-env ${report.version}.`),
   );
 
@@ -472,18 +409,10 @@ const runsSection = () =>
 const LONG_SETTING = 90;
 
 const facts = (values) =>
-  el(
-    "dl",
-    { class: "settings" },
+  definitions(
+    "settings",
     Object.entries(values)
       .filter(([, value]) => value !== null && value !== "")
       .map(([name, value]) => [words(name), typeof value === "string" ? value : JSON.stringify(value)])
-      .map(([name, text]) =>
-        el(
-          "div",
-          { class: text.length > LONG_SETTING && "long" },
-          el("dt", {}, oneLine(name)),
-          el("dd", {}, oneLine(text)),
-        ),
-      ),
+      .map(([name, text]) => [oneLine(name), oneLine(text), text.length > LONG_SETTING && "long"]),
   );
