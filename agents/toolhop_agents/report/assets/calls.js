@@ -14,6 +14,7 @@ const errorsSection = () => {
   const marks = report.groups.flatMap((group) =>
     Object.entries(group.errors).map(([code, number]) => ({ code, number, tag: group.tag })),
   );
+  const at = { y: (d) => d, x: (d) => codes.get(d) };
   const chart = figure(
     "Number of failed calls",
     wide && report.groups.length > 1 ? "colours as in the table of answers" : null,
@@ -27,22 +28,9 @@ const errorsSection = () => {
       marks: [
         Plot.gridX({ ticks: Math.max(2, Math.floor(width / 130)) }),
         wide
-          ? Plot.barX(marks, {
-              y: "code",
-              x: "number",
-              fill: "tag",
-              order: report.groups.map((group) => group.tag),
-              insetRight: 1,
-            })
-          : Plot.barX(order, { y: (d) => d, x: (d) => codes.get(d), fill: "var(--accent)" }),
-        Plot.text(order, {
-          y: (d) => d,
-          x: (d) => codes.get(d),
-          text: (d) => count(codes.get(d)),
-          textAnchor: "start",
-          dx: 6,
-          fill: "currentColor",
-        }),
+          ? Plot.barX(marks, { y: "code", x: "number", fill: "tag", order: groupColors().domain, insetRight: 1 })
+          : Plot.barX(order, { ...at, fill: "var(--accent)" }),
+        barTexts(Plot, order, at, (d) => count(codes.get(d))),
       ],
     }),
   );
@@ -78,15 +66,10 @@ const milestoneSection = (name, { milestone, title }) => {
   const groups = having.filter((group) => group.milestones.some(([, calls]) => calls));
   if (!groups.length) return null;
   const marks = groups.flatMap((group) =>
-    group.milestones.map(([episodes, calls, failed, reached], index) => ({
-      group,
-      tag: group.tag,
-      place: `${milestone} ${index + 1}`,
-      episodes,
-      calls,
-      failed,
-      reached,
-    })),
+    group.milestones.map(([episodes, calls, failed, reached], index) => {
+      const place = `${milestone} ${index + 1}`;
+      return { group, tag: group.tag, place, episodes, calls, failed, reached };
+    }),
   );
   const longest = Math.max(...groups.map((group) => group.milestones.length));
   const places = Array.from({ length: longest }, (_, index) => `${milestone} ${index + 1}`);
@@ -103,10 +86,7 @@ const milestoneSection = (name, { milestone, title }) => {
   ];
   const line = (d) => [d.place, count(d.episodes), reachedShare(d).toFixed(1), count(d.calls), count(d.failed)];
   const rows = totals.filter((d) => d.episodes).map(line);
-  const [called, failed] = groups.reduce(
-    (sum, group) => [sum[0] + group.other[1], sum[1] + group.other[2]],
-    [0, 0],
-  );
+  const [called, failed] = [1, 2].map((place) => groups.reduce((sum, { other }) => sum + other[place], 0));
   if (called) rows.push([`no ${milestone}'s tool`, "–", "–", count(called), count(failed)]);
   const byGroup = () => {
     const lines = marks.filter((d) => d.episodes).map((d) => [groupCell(d.group), ...line(d)]);
@@ -123,6 +103,7 @@ const reachedShare = (d) => (100 * d.reached) / d.episodes;
 const reachedChart = (title, groups, marks, places) =>
   figure(title, "of the episodes that have it", (Plot, width) => {
     const axis = groupAxis(width, groups);
+    const at = { x: "place", y: "tag" };
     return {
       ...axis,
       y: { ...axis.y, padding: 0.06 },
@@ -131,18 +112,8 @@ const reachedChart = (title, groups, marks, places) =>
       x: { label: null, domain: places, type: "band", padding: 0.04, tickSize: 0, axis: "bottom" },
       opacity: { domain: [0, 100], range: [0.03, 0.45] },
       marks: [
-        Plot.cell(marks, {
-          x: "place",
-          y: "tag",
-          fill: "var(--accent)",
-          fillOpacity: (d) => (d.episodes ? reachedShare(d) : null),
-        }),
-        Plot.text(marks, {
-          x: "place",
-          y: "tag",
-          text: (d) => (d.episodes ? reachedShare(d).toFixed(0) : ""),
-          fill: "var(--ink)",
-        }),
+        Plot.cell(marks, { ...at, fill: "var(--accent)", fillOpacity: (d) => (d.episodes ? reachedShare(d) : null) }),
+        Plot.text(marks, { ...at, fill: "var(--ink)", text: (d) => (d.episodes ? reachedShare(d).toFixed(0) : "") }),
       ],
     };
   });
@@ -190,14 +161,7 @@ const costSection = () => {
     marks: [
       Plot.gridX({ ticks: Math.max(2, Math.floor(width / 160)) }),
       Plot.barX(marks, { y: "tag", x: "value", fill: "tag", insetTop: 5, insetBottom: 5 }),
-      Plot.text(marks, {
-        y: "tag",
-        x: "value",
-        text: (d) => Number(d.value.toPrecision(3)).toLocaleString("en"),
-        textAnchor: "start",
-        dx: 6,
-        fill: "currentColor",
-      }),
+      barTexts(Plot, marks, { y: "tag", x: "value" }, (d) => Number(d.value.toPrecision(3)).toLocaleString("en")),
     ],
   }));
   const columns = [
