@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from toolhop_tools.properties import by_schema, results, valid_input
 from toolhop_tools.properties.case import Case
-from toolhop_tools.properties.model import (
-    Caller,
-    CounterExample,
-    Fails,
-    NotApplicable,
-    PropertyVerdict,
-    Rejection,
-    Subject,
-)
-from toolhop_tools.properties.store import Store, Stored
+from toolhop_tools.properties.model import CounterExample, Fails, NotApplicable, PropertyVerdict
 from toolhop_tools.strategies.errors import SchemaFault
 
 CHECKS: Mapping[str, Callable[[Case], PropertyVerdict]] = {
@@ -36,33 +27,6 @@ WITHOUT_CALLS = ("loads", "signature", "policy")
 EXAMPLES = 50
 
 
-def open_case(
-    subject: Subject,
-    call: Caller,
-    reject: Rejection,
-    *,
-    count: int = EXAMPLES,
-    seed: int = 0,
-    formats: bool = False,
-    store: Store | None = None,
-    before: Sequence[Stored] = (),
-) -> Case:
-    """A tool ready to be checked.
-
-    Args:
-        subject: the tool.
-        call: makes the calls.
-        reject: the simulator's part.
-        count: examples a property.
-        seed: of what is drawn.
-        formats: whether a text that is not of its parameter's `format` is bad input.
-        store: counter-examples of earlier runs, which are called first.
-        before: more of them.
-    """
-    stored = [*(store.kept(subject) if store else ()), *before]
-    return Case(subject, call, reject, count=count, seed=seed, formats=formats, stored=stored)
-
-
 def check(case: Case, property_: str) -> PropertyVerdict:
     """The verdict on one property of one tool.
 
@@ -76,17 +40,3 @@ def check(case: Case, property_: str) -> PropertyVerdict:
     except SchemaFault as fault:
         found = CounterExample(property_, "no examples can be made", str(fault))
         return Fails(0, (found,))
-
-
-def kept(case: Case, property_: str, store: Store | None) -> PropertyVerdict:
-    """The verdict on one property, with its counter-examples stored.
-
-    Raises:
-        SandboxError: the sandbox is at fault.
-        StoreFault: the store cannot be written.
-    """
-    verdict = check(case, property_)
-    if store is not None and isinstance(verdict, Fails):
-        for found in verdict.found:
-            store.keep(case.subject, found)
-    return verdict

@@ -1,18 +1,14 @@
-"""What a lane and its process say to each other: values that are pickled."""
+"""What a lane tells its process: values that are pickled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeAlias
 
 from toolhop_sandbox.base import Limits
 from toolhop_sandbox.choose import Kind
-from toolhop_sandbox.errors import SandboxError
-from toolhop_tools.errors import ToolsError
 from toolhop_tools.properties.check import EXAMPLES
-from toolhop_tools.properties.model import PROPERTIES, PropertyVerdict, Rejection, Subject
+from toolhop_tools.properties.model import PROPERTIES, Rejection, Subject
 from toolhop_tools.properties.store import Store, Stored
 
 
@@ -32,6 +28,7 @@ class CheckJob:
     formats: bool = False
     """Whether a text that is not of its parameter's `format` is bad input."""
     store: Store | None = None
+    """Written and read by the lane, not by its process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +40,4 @@ class CheckTask:
     subject: Subject
     property: str
     before: tuple[Stored, ...] = ()
-    """Counter-examples to call first, beside those of the job's store."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskVerdict:
-    """What came of a task."""
-
-    verdict: PropertyVerdict
-    unreadable: tuple[Path, ...] = ()
-    """Files of the store that were passed over, since the last one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """The sandbox, or the store, is at fault."""
-
-    fault: SandboxError | ToolsError | None
-    unavailable: tuple[str, str] | None = None
-    """Message and fix of a `SandboxUnavailable`, which does not survive pickling."""
-
-
-LaneAnswer: TypeAlias = TaskVerdict | Stopped
+    """Counter-examples to call first."""

@@ -36,7 +36,7 @@ from toolhop_tools.load import select
 from toolhop_tools.properties import store as stores
 from toolhop_tools.properties.bench import settled
 from toolhop_tools.properties.check import EXAMPLES
-from toolhop_tools.properties.many import check_all
+from toolhop_tools.properties.lanes import check_all
 from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import PROPERTIES, Subject, ToolReport, subjects
 from toolhop_tools.readers.record import Survey
