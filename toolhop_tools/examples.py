@@ -27,6 +27,10 @@ MOST_CALLS = 200
 """Calls that are looked at in one comment or docstring."""
 
 
+NO_LITERAL = (ValueError, TypeError, RecursionError, MemoryError, SyntaxError)
+"""What reading a literal may raise."""
+
+
 @lru_cache(maxsize=64)
 def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
     """Arguments of the example calls in a program's source, in order, each once.
@@ -36,10 +40,8 @@ def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
     literals, or not JSON; a source that does not parse has none.
     """
     tree = parse_source(program.source)
-    if tree is None:
-        return ()
-    function = _function(tree, program.function)
-    if function is None:
+    function = _function(tree, program.function) if tree else None
+    if tree is None or function is None:
         return ()
     found: dict[str, dict[str, JSON]] = {}
     known = _constants(tree)
@@ -123,7 +125,10 @@ def _constants(tree: ast.Module) -> dict[str, JSON]:
     found: dict[str, JSON] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            value = _literal(node.value, found)
+            try:
+                value = _value(node.value, found)
+            except NO_LITERAL:
+                continue
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name) and value is not None:
                     found[target.id] = value
@@ -141,7 +146,7 @@ def _bound(call: ast.Call, function: Function, known: Mapping[str, JSON]) -> dic
     for name, node in pairs:
         try:
             value = _value(node, known)
-        except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
+        except NO_LITERAL:
             return None
         if name != "**":
             arguments[name] = value
@@ -150,13 +155,6 @@ def _bound(call: ast.Call, function: Function, known: Mapping[str, JSON]) -> dic
         else:
             return None
     return arguments
-
-
-def _literal(node: ast.expr, known: Mapping[str, JSON]) -> JSON:
-    try:
-        return _value(node, known)
-    except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
-        return None
 
 
 def _value(node: ast.expr, known: Mapping[str, JSON]) -> JSON:

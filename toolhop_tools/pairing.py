@@ -52,6 +52,17 @@ def top_functions(tree: ast.Module) -> dict[str, ast.FunctionDef | ast.AsyncFunc
     return {node.name: node for node in tree.body if isinstance(node, kinds)}
 
 
+def default_nodes(args: ast.arguments) -> dict[str, ast.expr | None]:
+    """By parameter the syntax of its default; None where a call has to give it.
+
+    Parameters such as ``*args`` are left out.
+    """
+    positional = [arg.arg for arg in (*args.posonlyargs, *args.args)]
+    own = [None] * (len(positional) - len(args.defaults)) + [*args.defaults]
+    keywords = [arg.arg for arg in args.kwonlyargs]
+    return dict(zip((*positional, *keywords), (*own, *args.kw_defaults), strict=True))
+
+
 def property_names(parameters: Mapping[str, JSON]) -> frozenset[str]:
     """Names that a JSON Schema gives to the arguments."""
     properties = parameters.get("properties")
