@@ -23,8 +23,8 @@ from toolhop_tools.load import load
 from toolhop_tools.properties import harness
 from toolhop_tools.properties.bench import calling
 from toolhop_tools.properties.case import Case
+from toolhop_tools.properties.check import CheckJob
 from toolhop_tools.properties.lanes import check_all
-from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import BASE, Subject, ToolReport, subjects
 
 LIMITS = Limits(wall_s=2.0)

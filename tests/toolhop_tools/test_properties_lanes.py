@@ -21,8 +21,8 @@ from toolhop_sandbox.base import Limits
 from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_tools.batch import Arguments
 from toolhop_tools.model import ToolSchema
+from toolhop_tools.properties.check import CheckJob
 from toolhop_tools.properties.lanes import Lane, check_all, wait_for
-from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import (
     PROPERTIES,
     Fails,

@@ -17,10 +17,9 @@ from toolhop_tools.properties import draw, harness, words
 from toolhop_tools.properties.bench import settings_for
 from toolhop_tools.properties.by_schema import names
 from toolhop_tools.properties.case import Case
-from toolhop_tools.properties.check import check
+from toolhop_tools.properties.check import CheckJob, check
 from toolhop_tools.properties.described import promises
 from toolhop_tools.properties.lanes import check_all
-from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import (
     BASE,
     FREE,

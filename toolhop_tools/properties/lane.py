@@ -26,8 +26,7 @@ from toolhop_tools.batch import Arguments
 from toolhop_tools.errors import ToolsError
 from toolhop_tools.properties.bench import calling, settings_for
 from toolhop_tools.properties.case import Case
-from toolhop_tools.properties.check import check
-from toolhop_tools.properties.messages import CheckJob, CheckTask
+from toolhop_tools.properties.check import CheckJob, CheckTask, check
 from toolhop_tools.properties.model import (
     Caller,
     CounterExample,

@@ -24,7 +24,7 @@ from typing import cast
 
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_tools.properties import lane
-from toolhop_tools.properties.messages import CheckJob, CheckTask
+from toolhop_tools.properties.check import CheckJob, CheckTask
 from toolhop_tools.properties.model import (
     CounterExample,
     Fails,

@@ -1,11 +1,14 @@
-"""Outcomes in words, for the report."""
+"""Outcomes in words, and the command lines that make a counter-example's call again."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
+from collections.abc import Iterator
 from typing import assert_never
 
+from toolhop_sandbox.base import Limits
 from toolhop_sandbox.outcome import (
     JSON,
     Died,
@@ -18,6 +21,7 @@ from toolhop_sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
+from toolhop_tools.properties.model import CounterExample, Subject
 
 SHOWN_CHARS = 160
 
@@ -44,7 +48,6 @@ def reported(outcome: Outcome) -> str:
 
 
 def _told(outcome: Outcome) -> tuple[str, str]:
-    """Both."""
     match outcome:
         case Returned(json_text):
             return "returns", f"returns {cut(json_text)}"
@@ -81,3 +84,33 @@ def _no_json(reason: str) -> str:
     if "Circular" in reason:
         return "returns a value that holds itself"
     return "returns no JSON"
+
+
+USUAL = Limits(wall_s=2.0)
+"""What ``toolhop call`` allows a call where no flag says otherwise."""
+
+
+def command_lines(
+    found: CounterExample, subject: Subject, data: str, *, limits: Limits, sandbox: str = "auto"
+) -> Iterator[str]:
+    """Command lines, one for each setting that matters; none where nothing is called."""
+    if found.arguments is None:
+        return
+    head = ["toolhop", "call", "--data", data, subject.id]
+    if found.property in ("bad-input", "gold-call", "examples"):
+        head.append("--as-model")
+    if found.property == "arguments-kept":
+        head.append("--after")
+    if sandbox != "auto":
+        head += ["--sandbox", sandbox]
+    if limits.wall_s != USUAL.wall_s:
+        head += ["--tool-timeout", f"{limits.wall_s:g}"]
+    if limits.memory_mib != USUAL.memory_mib:
+        head += ["--tool-memory", str(limits.memory_mib)]
+    sets = [json.dumps(dict(one)) for one in (*found.earlier, found.arguments)]
+    if found.property == "independent":
+        yield shlex.join([*head, sets[-1]])
+        yield shlex.join([*head, *sets])
+        return
+    for setting in found.settings:
+        yield shlex.join(head) + setting.flags + f" {shlex.quote(sets[-1])}"

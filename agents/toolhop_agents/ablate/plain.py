@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from toolhop_agents.ablate.design import Ablation, Arm
 from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code, hop
-from toolhop_agents.compare.sentences import bounds
+from toolhop_agents.compare.cells import bounds
 from toolhop_env.attempt import Attempt
 from toolhop_env.pairs.line import Line
 from toolhop_env.spending import Spent

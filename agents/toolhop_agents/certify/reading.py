@@ -24,7 +24,7 @@ from toolhop_agents.runs.flags import max_tokens_of, temperature_of
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Isolation
 from toolhop_agents.terminal import say
-from toolhop_tools.blind.file import ItemReading, Readings, path_beside
+from toolhop_tools.blind.file import Readings, path_beside
 from toolhop_tools.certify.model import Basis, Certificate
 from toolhop_tools.errors import counted
 from toolhop_tools.model import Item
@@ -219,13 +219,9 @@ async def _read(
 ) -> bool:
     shown = Steps(ErrorConsole(), "read", len(work), 0)
 
-    def done(reading: ItemReading) -> None:
-        del reading
-        shown.step()
-
     async def run() -> None:
         async with await isolation.opened(basis) as sandbox:
-            await read_all(work, certificates, settings, readings, sandbox, done)
+            await read_all(work, certificates, settings, readings, sandbox, lambda _: shown.step())
 
     with shown:
         return await until_signal(run)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from toolhop_agents.ablate.plain import effect_json
+from toolhop_agents.compare.cells import effect
 from toolhop_agents.compare.conditions import DEFAULTS
 from toolhop_agents.compare.pairing import Pairing, pair_up
-from toolhop_agents.compare.sentences import effect
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmarks import named
 from toolhop_env.pairs.line import Line, Options, line
