@@ -18,17 +18,13 @@ from typing import TypeAlias
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.pairing import parse_source
+from toolhop_tools.pairing import NO_LITERAL, literal_value, parse_source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_CHARS = 4000
 """Length of a call in prose beyond which its closing parenthesis is not looked for."""
 MOST_CALLS = 200
 """Calls that are looked at in one comment or docstring."""
-
-
-NO_LITERAL = (ValueError, TypeError, RecursionError, MemoryError, SyntaxError)
-"""What reading a literal may raise."""
 
 
 @lru_cache(maxsize=64)
@@ -158,14 +154,7 @@ def _bound(call: ast.Call, function: Function, known: Mapping[str, JSON]) -> dic
 
 
 def _value(node: ast.expr, known: Mapping[str, JSON]) -> JSON:
-    """A literal's value as JSON has it, names of constants replaced.
-
-    Raises:
-        ValueError, TypeError: it is none.
-    """
-    if isinstance(node, ast.Name) and node.id in known:
-        return known[node.id]
-    text = json.dumps(ast.literal_eval(node), ensure_ascii=False, allow_nan=False)
-    text.encode()  # a half of a surrogate pair is not text that a call could carry
-    value: JSON = json.loads(text)
-    return value
+    """A literal's value as JSON has it, names of constants replaced. Raises `NO_LITERAL`."""
+    return (
+        known[node.id] if isinstance(node, ast.Name) and node.id in known else literal_value(node)
+    )

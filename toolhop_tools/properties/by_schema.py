@@ -16,7 +16,14 @@ from toolhop_tools.batch import Arguments
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.declared import required
 from toolhop_tools.failures import result_value, tells_of_error
-from toolhop_tools.pairing import default_nodes, parse_source, property_names, top_functions
+from toolhop_tools.pairing import (
+    NO_LITERAL,
+    default_nodes,
+    literal_value,
+    parse_source,
+    property_names,
+    top_functions,
+)
 from toolhop_tools.properties import words
 from toolhop_tools.properties.case import Case, CaseFailure
 from toolhop_tools.properties.described import Promise, promises, sample_values
@@ -221,8 +228,8 @@ def _defaults(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[Count
         if node is None or name not in stated:
             continue
         try:
-            value = json.loads(json.dumps(ast.literal_eval(node)))
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            value = literal_value(node)
+        except NO_LITERAL:
             continue
         if value is not None and json.dumps(value) != json.dumps(stated[name]):
             given = f"{words.shown(stated[name])} in the schema, {words.shown(value)} in the code"

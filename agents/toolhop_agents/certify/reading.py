@@ -125,10 +125,8 @@ def reader_settings(flags: Mapping[str, Any]) -> dict[str, Any]:
         click.UsageError: as `readers_of`, or not as many addresses or prices as readers.
     """
     names, votes = readers_of(flags)
-    if not names:
-        return {"readers": (), "votes": 0, "reader_base_url": (), "reader_price": ()}
-    urls = each_of("--reader-base-url", flags["reader_base_url"], names)
-    prices = each_of("--reader-price", flags["reader_price"], names)
+    urls = each_of("--reader-base-url", flags["reader_base_url"], names) if names else ()
+    prices = each_of("--reader-price", flags["reader_price"], names) if names else ()
     own = {"reader_base_url": (*urls,), "reader_price": (*prices,)}
     return {"readers": (*names,), "votes": votes, **own}
 
