@@ -84,52 +84,41 @@ const others = (one, main) => {
   );
 };
 
-// Columns of any table of effects, and what stands in them.
-const EFFECT = (levels) => [
-  { name: "measure" },
-  { name: "pairs", number: true },
-  ...levelNames(levels).map((name) => ({ name, number: true })),
-  { name: "right → wrong", number: true },
-  { name: "wrong → right", number: true },
-];
+// Columns of any table of effects; `of` gives the measure and the figures of a row.
+const effectColumns = (levels, of) => {
+  const [first, second] = levelNames(levels);
+  const counted = (value) => (value === null ? "–" : count(value));
+  return [
+    { name: "measure", cell: (row) => headingOf(of(row)[0]) },
+    number("pairs", (row) => count(of(row)[1].pairs)),
+    number(first, (row) => cellOf(of(row)[0], of(row)[1].first)),
+    number(second, (row) => cellOf(of(row)[0], of(row)[1].second)),
+    number("right → wrong", (row) => counted(of(row)[1].to_incorrect)),
+    number("wrong → right", (row) => counted(of(row)[1].to_correct)),
+  ];
+};
 
 // Two levels by name where all rows compare the same two.
 const levelNames = (levels) =>
   new Set(levels.map((two) => JSON.stringify(two))).size === 1 ? levels[0] : ["first level", "second level"];
 
-const effectCells = (measure, e) => [
-  headingOf(measure),
-  count(e.pairs),
-  ...[e.first, e.second].map((v) => cellOf(measure, v)),
-  ...[e.to_incorrect, e.to_correct].map((v) => (v === null ? "–" : count(v))),
-];
-
 const effectTable = (one, rows) => {
   const differ = (read) => new Set(rows.map(read)).size > 1;
+  const of = (row) => [scorerOf(one, row), row.effect];
+  const design = (row) => row.design;
   // Only what tells rows apart has a column.
-  const keys = [
-    [{ name: "levels" }, levelsCell, true],
-    [{ name: "forked under" }, (row) => row.prefixes.join(", "), rows.some((row) => row.prefixes.length)],
-    [{ name: "episodes" }, population, differ(population)],
-    [{ name: "design" }, (row) => row.design, differ((row) => row.design)],
-  ].filter(([, , shown]) => shown);
   const columns = [
-    ...keys.map(([column]) => column),
-    ...EFFECT(rows.map(({ first, second }) => [first, second])),
-    { name: "difference", number: true },
-    { name: "p", number: true },
-    { name: "p (Holm)", number: true },
-    { name: "minimum detectable", number: true },
+    { name: "levels", cell: levelsCell },
+    rows.some((row) => row.prefixes.length) && { name: "forked under", cell: (row) => row.prefixes.join(", ") },
+    differ(population) && { name: "episodes", cell: population },
+    differ(design) && { name: "design", cell: design },
+    ...effectColumns(rows.map(({ first, second }) => [first, second]), of),
+    number("difference", (row) => withInterval(...of(row))),
+    number("p", ({ effect }) => chance(effect.p_value)),
+    number("p (Holm)", ({ effect }) => chance(effect.p_corrected)),
+    number("minimum detectable", (row) => cellOf(scorerOf(one, row), row.effect.detectable)),
   ];
-  const cells = (row) => [
-    ...keys.map(([, cell]) => cell(row)),
-    ...effectCells(scorerOf(one, row), row.effect),
-    withInterval(scorerOf(one, row), row.effect),
-    chance(row.effect.p_value),
-    row.effect.p_corrected === null ? "–" : chance(row.effect.p_corrected),
-    cellOf(scorerOf(one, row), row.effect.detectable),
-  ];
-  return [table(null, columns, rows.map(cells)), disagreements(rows.map((row) => [effectName(row), row.effect]))];
+  return [table(columns, rows), disagreements(rows.map((row) => [effectName(row), row.effect]))];
 };
 
 // Why an interval and its p seem to contradict each other, where they do.
@@ -148,16 +137,17 @@ const withInterval = (measure, e) => [
 const chance = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p.toFixed(4));
 
 const breakdown = (one, kind, word) => {
-  const rows = one.rows.filter(({ design }) => design === one.design).flatMap((row) =>
-    Object.entries(row[kind]).map(([name, e]) => [
-      kind === "by_hop" && name !== "none" ? `${word} ${name}` : words(name),
-      effectName(row),
-      ...effectCells(scorerOf(one, row), e),
-    ]),
-  );
+  const rows = one.rows
+    .filter(({ design }) => design === one.design)
+    .flatMap((row) => Object.entries(row[kind]).map(([name, e]) => ({ row, name, e })));
   if (!rows.length) return null;
-  const columns = [{ name: word }, { name: "levels" }, ...EFFECT(one.rows.map(({ first, second }) => [first, second]))];
-  return fold(`By the ${word} of the first failed call`, { class: "further" }, table(null, columns, rows));
+  const levels = one.rows.map(({ first, second }) => [first, second]);
+  const columns = [
+    { name: word, cell: ({ name }) => (kind === "by_hop" && name !== "none" ? `${word} ${name}` : words(name)) },
+    { name: "levels", cell: ({ row }) => effectName(row) },
+    ...effectColumns(levels, ({ row, e }) => [scorerOf(one, row), e]),
+  ];
+  return fold(`By the ${word} of the first failed call`, { class: "further" }, table(columns, rows));
 };
 
 const discordantPairs = (one) => {
@@ -169,26 +159,16 @@ const discordantPairs = (one) => {
 
 const savings = (one) => {
   if (!one.savings.length) return null;
-  const tokens = one.savings.some((s) => s.saved.tokens);
   const columns = [
-    { name: "after" },
-    { name: "to" },
-    { name: "branches", number: true },
-    { name: "model calls asked", number: true },
-    { name: "saved", number: true },
-    { name: "independent", number: true },
-    ...(tokens ? [{ name: "tokens saved", number: true }] : []),
+    { name: "after", cell: ({ prefix }) => prefix },
+    { name: "to", cell: ({ level }) => level },
+    number("branches", ({ branches }) => count(branches)),
+    number("model calls asked", ({ asked }) => count(asked.model_calls)),
+    number("saved", ({ saved }) => count(saved.model_calls)),
+    number("independent", ({ independent }) => count(independent.model_calls)),
+    one.savings.some(({ saved }) => saved.tokens) && number("tokens saved", ({ saved }) => count(saved.tokens)),
   ];
-  const rows = one.savings.map((s) => [
-    s.prefix,
-    s.level,
-    count(s.branches),
-    count(s.asked.model_calls),
-    count(s.saved.model_calls),
-    count(s.independent.model_calls),
-    ...(tokens ? [count(s.saved.tokens)] : []),
-  ]);
-  return fold("Model calls that forking saved", { class: "further" }, table(null, columns, rows));
+  return fold("Model calls that forking saved", { class: "further" }, table(columns, one.savings));
 };
 
 // Differences with their intervals, one below the other. `rows` have label, difference, low, high.

@@ -35,24 +35,17 @@ const errorsSection = () => {
     }),
   );
   const shown = wide && report.groups.length > 1 ? report.groups : [];
-  const columns = [
-    { name: "code" },
-    ...shown.map((group) => ({ name: groupChip(group), label: group.name, number: true })),
-    { name: "all", number: true },
-  ];
   const cell = (group, code) => (group.errors[code] ? count(group.errors[code]) : "–");
-  const rows = order.map((code) => [
-    words(code),
-    ...shown.map((group) => cell(group, code)),
-    el("a", { href: hashOf({ view: "episodes", filters: { error: code } }) }, count(codes.get(code))),
-  ]);
+  const link = (code) => hashOf({ view: "episodes", filters: { error: code } });
+  const columns = [
+    { name: "code", cell: words },
+    ...shown.map((group) => number(groupChip(group), (code) => cell(group, code), { label: group.name })),
+    number("all", (code) => el("a", { href: link(code) }, count(codes.get(code)))),
+  ];
   const failing = report.groups.filter((group) => Object.keys(group.errors).length);
-  const byGroup = () => {
-    const heads = [groupColumn, ...order.map((code) => ({ name: words(code), number: true }))];
-    return table(null, heads, failing.map((group) => [groupCell(group), ...order.map((code) => cell(group, code))]));
-  };
-  const more = wide ? null : fold("By group", { class: "further" }, byGroup());
-  return section("errors", "Failed calls by code", null, pair(chart, table(null, columns, rows)), more);
+  const ofGroup = [groupColumn(), ...order.map((code) => number(words(code), (group) => cell(group, code)))];
+  const more = wide ? null : fold("By group", { class: "further" }, table(ofGroup, failing));
+  return section("errors", "Failed calls by code", null, pair(chart, table(columns, order)), more);
 };
 
 const milestoneSections = () =>
@@ -78,24 +71,21 @@ const milestoneSection = (name, { milestone, title }) => {
     return { place, episodes: sum("episodes"), calls: sum("calls"), failed: sum("failed"), reached: sum("reached") };
   });
   const columns = [
-    { name: milestone },
-    { name: "episodes", number: true },
-    { name: "reached %", number: true },
-    { name: "calls", number: true },
-    { name: "failed", number: true },
+    { name: milestone, cell: (d) => d.place },
+    number("episodes", (d) => (d.episodes ? count(d.episodes) : "–")),
+    number("reached %", (d) => (d.episodes ? reachedShare(d).toFixed(1) : "–")),
+    number("calls", (d) => count(d.calls)),
+    number("failed", (d) => count(d.failed)),
   ];
-  const line = (d) => [d.place, count(d.episodes), reachedShare(d).toFixed(1), count(d.calls), count(d.failed)];
-  const rows = totals.filter((d) => d.episodes).map(line);
-  const [called, failed] = [1, 2].map((place) => groups.reduce((sum, { other }) => sum + other[place], 0));
-  if (called) rows.push([`no ${milestone}'s tool`, "–", "–", count(called), count(failed)]);
-  const byGroup = () => {
-    const lines = marks.filter((d) => d.episodes).map((d) => [groupCell(d.group), ...line(d)]);
-    return table(null, [{ name: "group" }, ...columns], lines);
-  };
-  const details = groups.length > 1 && fold("By group", { class: "further" }, byGroup());
+  const rows = totals.filter((d) => d.episodes);
+  const [calls, failed] = [1, 2].map((place) => groups.reduce((sum, { other }) => sum + other[place], 0));
+  if (calls) rows.push({ place: `no ${milestone}'s tool`, calls, failed });
+  const ofGroup = [{ name: "group", cell: (d) => groupCell(d.group) }, ...columns];
+  const details =
+    groups.length > 1 && fold("By group", { class: "further" }, table(ofGroup, marks.filter((d) => d.episodes)));
   const shares = reachedChart(`Reached ${milestone}s, per cent`, groups, marks, places);
-  const calls = placeCalls(`Calls by ${milestone}, an episode`, totals);
-  return section(...head, null, pair(el("div", {}, shares, calls), table(null, columns, rows)), details);
+  const byPlace = placeCalls(`Calls by ${milestone}, an episode`, totals);
+  return section(...head, null, pair(el("div", {}, shares, byPlace), table(columns, rows)), details);
 };
 
 const reachedShare = (d) => (100 * d.reached) / d.episodes;
@@ -164,26 +154,20 @@ const costSection = () => {
       barTexts(Plot, marks, { y: "tag", x: "value" }, (d) => Number(d.value.toPrecision(3)).toLocaleString("en")),
     ],
   }));
-  const columns = [
-    groupColumn,
-    { name: "tokens in", number: true },
-    { name: "tokens out", number: true },
-    { name: "cost", number: true },
-    { name: "cost a right answer", number: true },
-    { name: "requests sent again", number: true },
-  ];
-  const rows = groups.map((group) => {
+  const rightOnes = (group) => {
     const lead = leadOf(benchmarkOf(group));
     const [share, , scored] = (lead.binary && group.figures[lead.name]) || [0, null, 0];
-    const right = Math.round(share * scored);
-    return [
-      groupCell(group),
-      count(group.tokens[0]),
-      count(group.tokens[1]),
-      money(group.cost),
-      group.cost === null || !right ? "–" : money(group.cost / right),
-      count(group.retries),
-    ];
-  });
-  return section("cost", "Cost", null, chart, table(null, columns, rows));
+    return Math.round(share * scored);
+  };
+  const columns = [
+    groupColumn(),
+    number("tokens in", ({ tokens }) => count(tokens[0])),
+    number("tokens out", ({ tokens }) => count(tokens[1])),
+    number("cost", ({ cost }) => money(cost)),
+    number("cost a right answer", (group) =>
+      group.cost === null || !rightOnes(group) ? "–" : money(group.cost / rightOnes(group)),
+    ),
+    number("requests sent again", ({ retries }) => count(retries)),
+  ];
+  return section("cost", "Cost", null, chart, table(columns, groups));
 };

@@ -118,9 +118,16 @@ const underWay = () => {
   return remark(`Not ended when this page was made: ${names}. Unfinished episodes are in no figure.`);
 };
 
-const groupColumn = { name: "", label: "" };
-
 const groupCell = (group) => groupBadge(group) || oneLine(group.name);
+
+const groupColumn = (groupOf = (group) => group) => ({ name: "", label: "", cell: (one) => groupCell(groupOf(one)) });
+
+const measureColumns = (measures, { explained = false } = {}) =>
+  measures.map((measure) =>
+    number(headingOf(measure), ({ figures }) => figureOf(measure, figures[measure.name]), {
+      says: explained && measure.says,
+    }),
+  );
 
 const episodesOf = (group, more = {}) => hashOf({ view: "episodes", filters: { group: group.tag, ...more } });
 
@@ -139,7 +146,7 @@ const answersSection = () =>
 // Those that tables leave out, such as counters of kinds of errors.
 const otherMeasures = () => {
   const others = ownMeasures().filter((measure) => !measure.in_tables);
-  return others.some((measure) => known(measure)).length
+  return others.some((measure) => known(measure))
     ? fold("Other measures", { class: "others" }, measureTable(others))
     : null;
 };
@@ -216,19 +223,8 @@ const ownMeasures = () => {
 
 const measureTable = (all, counted = false) => {
   const measures = all.filter((measure) => known(measure));
-  const columns = [
-    groupColumn,
-    counted && { name: "episodes", number: true },
-    ...measures.map((measure) => ({ name: headingOf(measure), number: true, says: measure.says })),
-  ].filter(Boolean);
-  const rows = report.groups.map((group) =>
-    [
-      groupCell(group),
-      counted && el("a", { href: episodesOf(group) }, episodesText(group)),
-      ...measures.map((measure) => figureOf(measure, group.figures[measure.name])),
-    ].filter((cell) => cell !== false),
-  );
-  return table(null, columns, rows);
+  const episodes = number("episodes", (group) => el("a", { href: episodesOf(group) }, episodesText(group)));
+  return table([groupColumn(), counted && episodes, ...measureColumns(measures, { explained: true })], report.groups);
 };
 
 // Figures over all modes of an agent in a run, which each of its groups carries.
@@ -242,21 +238,16 @@ const totalsSection = () => {
     groups.some((group) => Object.values(group.totals).some((total) => name in total)),
   );
   const rows = groups.flatMap((group) =>
-    Object.entries(group.totals).map(([total, figures]) => [
-      total,
-      oneLine(group.agent),
-      ...(report.runs.length > 1 ? [oneLine(report.runs[group.run].label)] : []),
-      ...measures.map((measure) => figureOf(measure, figures[measure.name])),
-    ]),
+    Object.entries(group.totals).map(([total, figures]) => ({ group, total, figures })),
   );
   const columns = [
-    { name: "total" },
-    { name: "agent" },
-    ...(report.runs.length > 1 ? [{ name: "run" }] : []),
-    ...measures.map((one) => ({ name: headingOf(one), number: true })),
+    { name: "total", cell: ({ total }) => total },
+    { name: "agent", cell: ({ group }) => oneLine(group.agent) },
+    report.runs.length > 1 && { name: "run", cell: ({ group }) => oneLine(report.runs[group.run].label) },
+    ...measureColumns(measures),
   ];
   const said = Object.assign({}, ...groups.map((group) => benchmarkOf(group).totals));
-  return section("totals", "Totals", null, table(null, columns, rows), legend("What the totals say", Object.entries(said)));
+  return section("totals", "Totals", null, table(columns, rows), legend("What the totals say", Object.entries(said)));
 };
 
 // More rows than these are folded.
@@ -275,24 +266,17 @@ const facetSections = () => {
     if (!splits || seen.has(same)) return null;
     seen.add(same);
     const measures = ownMeasures().filter((measure) => measure.in_tables && known(measure, lines));
-    const several = report.groups.length > 1;
     // What is compared stands together: the groups of one value below each other.
     const values = [...new Set(lines.map((one) => one.value))];
     lines.sort((one, other) => values.indexOf(one.value) - values.indexOf(other.value));
-    const rows = lines.map((one) => [
-      oneLine(words(one.value)),
-      ...(several ? [groupCell(one.group)] : []),
-      count(one.episodes),
-      ...measures.map((measure) => figureOf(measure, one.figures[measure.name])),
-    ]);
     const columns = [
-      { name: words(facet) },
-      ...(several ? [groupColumn] : []),
-      { name: "episodes", number: true },
-      ...measures.map((one) => ({ name: headingOf(one), number: true })),
+      { name: words(facet), cell: ({ value }) => oneLine(words(value)) },
+      report.groups.length > 1 && groupColumn(({ group }) => group),
+      number("episodes", ({ episodes }) => count(episodes)),
+      ...measureColumns(measures),
     ];
-    const shown = table(null, columns, rows);
-    const content = rows.length > MANY_ROWS ? fold(plural(rows.length, "row"), {}, shown) : shown;
+    const shown = table(columns, lines);
+    const content = lines.length > MANY_ROWS ? fold(plural(lines.length, "row"), {}, shown) : shown;
     return section(`by-${facet}`, `By ${words(facet)}`, null, content);
   });
 };
@@ -339,37 +323,36 @@ const differencesSection = () => {
     items.get(row.item).push(row);
   }
   const differing = [...items].filter(([, rows]) => new Set(rows.map((row) => row.verdict)).size > 1);
-  const number = report.selection?.differing ?? differing.length;
-  if (!number) return null;
-  const columns = [
-    { name: "item" },
-    ...report.groups.map((group) => ({ name: groupChip(group), label: group.name })),
-    { name: "", label: "compare" },
-  ];
-  const line = ([item, rows]) => {
-    const right = rows.find((row) => row.verdict === "right");
-    const wrong = rows.find((row) => row.verdict === "wrong");
-    const mark = (group, row) => {
-      const label = `${row.verdict}, ${item}, ${group.name}`;
-      return el("a", { href: episodeLink(row), tabindex: -1, "aria-label": label }, verdictMark(row.verdict, true));
-    };
-    const cell = (group) => {
-      const found = rows.filter((row) => row.group === group.index).slice(0, 8);
-      return found.length ? el("span", { class: "marks" }, found.map((row) => mark(group, row))) : "–";
-    };
-    return [
-      oneLine(item),
-      ...report.groups.map(cell),
-      el("a", { href: hashOf({ compare: [right.key, wrong.key] }) }, "side by side"),
-    ];
+  const many = report.selection?.differing ?? differing.length;
+  if (!many) return null;
+  const mark = (group, row) => {
+    const label = `${row.verdict}, ${row.item}, ${group.name}`;
+    return el("a", { href: episodeLink(row), tabindex: -1, "aria-label": label }, verdictMark(row.verdict, true));
   };
-  const place = el("div", { class: "matrix" }, table(null, columns, differing.slice(0, DIFFERING).map(line)));
-  const showAll = () => place.replaceChildren(table(null, columns, differing.map(line)));
+  const marks = (group, rows) => {
+    const found = rows.filter((row) => row.group === group.index).slice(0, 8);
+    return found.length ? el("span", { class: "marks" }, found.map((row) => mark(group, row))) : "–";
+  };
+  const sideBySide = (rows) => {
+    const pair = ["right", "wrong"].map((verdict) => rows.find((row) => row.verdict === verdict).key);
+    return el("a", { href: hashOf({ compare: pair }) }, "side by side");
+  };
+  const columns = [
+    { name: "item", cell: ([item]) => oneLine(item) },
+    ...report.groups.map((group) => ({
+      name: groupChip(group),
+      label: group.name,
+      cell: ([, rows]) => marks(group, rows),
+    })),
+    { name: "", label: "compare", cell: ([, rows]) => sideBySide(rows) },
+  ];
+  const place = el("div", { class: "matrix" }, table(columns, differing.slice(0, DIFFERING)));
+  const showAll = () => place.replaceChildren(table(columns, differing));
   const more = differing.length > DIFFERING && moreButton(`Show all ${count(differing.length)} items`, showAll);
   return section(
     "differences",
     "Where they differ",
-    `${plural(number, "item")} of ${count(report.selection?.judged ?? items.size)} with right and wrong answers (${leadNames()}).` +
+    `${plural(many, "item")} of ${count(report.selection?.judged ?? items.size)} with right and wrong answers (${leadNames()}).` +
       (report.selection ? ` Of ${count(differing.length)} of them this page holds both, and some episodes of each.` : ""),
     report.groups.length > 1 && el("p", { class: "note" }, report.groups.map((group) => [groupBadge(group), " "])),
     place,
