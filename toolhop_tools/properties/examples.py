@@ -112,7 +112,7 @@ class Examples:
 
 def _miss(found: NearMiss) -> Miss:
     path = ".".join(str(step) for step in found.path)
-    return Miss(found.arguments, path, str(found.fault), found.parameter)
+    return Miss(found.arguments, path, found.fault, found.parameter)
 
 
 def _formats(schema: Mapping[str, JSON]) -> Iterable[tuple[str, str]]:

@@ -17,7 +17,7 @@ from toolhop_agents.terminal import plain
 from toolhop_sandbox.outcome import JSON, OUTCOME
 from toolhop_tools.blind.claims import Claim, claims_of, hop_is_read, item_claims, means, selection
 from toolhop_tools.blind.file import ItemReading
-from toolhop_tools.certify.candidates import EXAMPLES, Provenance
+from toolhop_tools.certify.candidates import Provenance
 from toolhop_tools.certify.model import Certificate, Defect, Evidence, HopProof, HopVerdict
 from toolhop_tools.errors import DataProblem, counted
 from toolhop_tools.model import Hop, Item
@@ -88,11 +88,6 @@ class Tally:
         self.official += bool(proof.official)
         if proof.chance is not None and proof.chance.runs:
             self.chance.update(calls=1, runs=proof.chance.runs, hits=proof.chance.hits)
-
-    @property
-    def made_up(self) -> int:
-        """Gold calls that come from the search and from no example."""
-        return sum(count for kind, count in self.provenance.items() if kind not in EXAMPLES)
 
     def chosen(self, claim: Claim) -> list[Item]:
         """The items of which a claim holds."""
