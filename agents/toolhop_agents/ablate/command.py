@@ -123,8 +123,8 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
         why = stopped if ended.fault else "interrupted"
         say(f"{why}: {ended.how_far}")
     if not ended.fault:
-        stores = (folder.store(arm) for arm in folder.ablation.arms)
-        report_errored(errors, [one for store in stores if store for one in store.results()])
+        results = [one for _, store in folder.stores() for one in store.results()]
+        report_errored(errors, results)
     again = resuming("ablate --resume", folder.path, of_run(folder.ablation.base))
     say(f"resume with: {again}")
     sys.exit(INTERRUPTED if ended.status == "cancelled" else EXIT_EPISODES)

@@ -152,7 +152,7 @@ const outcome = (row, body) => {
   const tokens = row.tokens[0] + row.tokens[1];
   const facts = [
     ["gold", el("span", { dir: "auto" }, oneLine(body.gold))],
-    ["answer", body.given === null ? "none" : el("span", { dir: "auto", class: "given" }, oneLine(shorten(body.given, 300)))],
+    ["answer", body.given === null ? "none" : el("span", { dir: "auto" }, oneLine(shorten(body.given, 300)))],
     ...shown,
     ["ended", row.ending ? words(row.ending) : "not yet"],
     [
