@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,6 +20,8 @@ NAMES = (
 )
 """The files, without ``.txt``. `repair` is sent after a reply that a check speaks against; `second`
 goes to another model than the one that makes items."""
+EXAMPLES = ("example_chain", "example_fork", "example_join")
+"""Of nested tasks; one goes with each `chain`."""
 _FIELD = "{problems}"
 
 
@@ -81,6 +84,14 @@ def load(
     if _FIELD not in texts["repair"]:
         raise BadChoice(f"{folder}/repair.txt has no {_FIELD}, where the problems go")
     return Prompts(texts)
+
+
+load_nested = partial(
+    load,
+    names=("chain", *EXAMPLES, "meaning", "task", "rebuild", "repair"),
+    package="toolhop_tools.construct.nested",
+)
+"""The prompts of nested tasks; see `load`."""
 
 
 def inputs(stage: Stage, values: Mapping[str, JSON]) -> str:

@@ -22,8 +22,6 @@ from toolhop_agents.cli.stored_addresses import refuse_unnamed
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.begin_command import (
     EXIT_CODES,
-    ITEMS,
-    TASKS,
     Span,
     begin,
     estimate_option,
@@ -35,6 +33,8 @@ from toolhop_agents.construct.begin_command import (
 )
 from toolhop_agents.construct.nested.command import nested
 from toolhop_agents.construct.nested.session import KIND as NESTED
+from toolhop_agents.construct.nested.session import NestSession
+from toolhop_agents.construct.session import Session
 from toolhop_agents.construct.settings import Settings, check_prices
 from toolhop_agents.construct.view import print_funnel, print_item
 from toolhop_agents.review.command import agreement, review
@@ -76,8 +76,8 @@ def from_domain(ctx: click.Context, /, domain: str, items: int, hops: range, **f
 
     The model proposes the questions. DOMAIN is a topic, such as Geography.
     """
-    settings = settings_of(ctx, ITEMS, flags)
-    begin(ITEMS, proposed(domain, items, (hops[0], hops[-1]), World.CLOSED), settings, flags)
+    settings = settings_of(ctx, Session, flags)
+    begin(Session, proposed(domain, items, (hops[0], hops[-1]), World.CLOSED), settings, flags)
 
 
 @cluster_options
@@ -94,7 +94,7 @@ def from_seeds(
 ) -> None:
     """Make items out of your own questions."""
     rows = read(seeds, world=World(world), licence=licence, hops=(hops[0], hops[-1]))
-    begin(ITEMS, rows, settings_of(ctx, ITEMS, flags), flags)
+    begin(Session, rows, settings_of(ctx, Session, flags), flags)
 
 
 # fmt: on
@@ -111,13 +111,13 @@ def resume(ctx: click.Context, /, folder: Path, **flags: Any) -> None:  # noqa: 
     it is named again.
     """
     kept = folders.own_settings(folder)
-    kind = TASKS if kept.get("kind") == NESTED else ITEMS
+    kind = NestSession if kept.get("kind") == NESTED else Session
     own = {name: flags[name] for name in given(ctx) if name in Settings.model_fields}
     named = {name: own.pop(name) for name in ADDRESSES if name in own}
     if "cache" in own:
         own["cache"] = own["cache"].resolve()
     try:
-        settings = kind.settings.model_validate({**kept, **own})
+        settings = kind.made_with.model_validate({**kept, **own})
     except ValidationError as error:
         raise folders.FolderError(
             f"{folder}/{folders.SETTINGS}: {why(error)}\n"

@@ -99,14 +99,14 @@ def own_settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def read_seeds(folder: Path) -> list[Seed]:
-    """The seeds of a folder, in order.
+def read_seeds(folder: Path, of: type[Seed] = Seed) -> Sequence[Seed]:
+    """The seeds of a folder, in order; `of` is their class.
 
     Raises:
         FolderError: they cannot be read.
     """
     try:
-        return TypeAdapter(list[Seed]).validate_python(_rows(folder / SEEDS))
+        return [TypeAdapter(of).validate_python(row) for row in _rows(folder / SEEDS)]
     except (OSError, ValueError):
         raise FolderError(f"{folder}/{SEEDS} cannot be read; make the items anew") from None
 

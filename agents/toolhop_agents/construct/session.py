@@ -93,7 +93,7 @@ async def construct(
             f"the prompts are not those that {folder} was begun with\n"
             "  fix: put them back, or begin another folder"
         )
-    seeds = kind.seeds_of(folder)
+    seeds = folders.read_seeds(folder, kind.made_from)
     ledger = StepLedger(folder)
     try:
         work = kind(folder, settings, prompts, ledger, seeds, on_item)
@@ -118,16 +118,12 @@ class Session:
     """By item, where they were classified."""
     asks_json: ClassVar[bool] = True
     """Whether every reply of the author is a JSON object."""
-
-    @staticmethod
-    def prompts_of(folder: Path | None) -> Prompts:
-        """The prompts of this kind, in a folder of one's own or the package's."""
-        return load_prompts(folder)
-
-    @staticmethod
-    def seeds_of(folder: Path) -> Sequence[Seed]:
-        """The seeds of a folder of this kind. Raises FolderError: they cannot be read."""
-        return folders.read_seeds(folder)
+    made_with: ClassVar[type[Settings]] = Settings
+    made_from: ClassVar[type[Seed]] = Seed
+    data: ClassVar[str] = folders.ITEMS
+    """Name of the data set in the folder."""
+    prompts_of = staticmethod(load_prompts)
+    """The prompts of this kind, in a folder of one's own or the package's."""
 
     async def run(self, seeds: Sequence[Seed], ended: Ended) -> Ended:
         """Make those of the seeds that are not finished, and write the files."""

@@ -43,8 +43,21 @@ def _print_json(value: Mapping[str, Any]) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
-def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> None:
+def print_plan(seeds: Sequence[Any], settings: Settings, *, as_json: bool) -> None:
     """What would be asked, where no reply has to be repaired."""
+    if isinstance(settings, NestSettings):
+        facts, lines = _nested_plan(seeds, settings)
+    else:
+        facts, lines = _plan_of_items(seeds, settings)
+    if not as_json:
+        return click.echo("\n".join(lines))
+    return _print_json({
+        "model": settings.model, "readers": [*settings.readers], **facts,
+        "repairs_a_stage": settings.repairs, "settings": settings.model_dump(mode="json"),
+    })  # fmt: skip
+
+
+def _plan_of_items(seeds: Sequence[Seed], settings: Settings) -> tuple[dict[str, Any], list[str]]:
     second, book = settings.of_second(), settings.closed_book is not None
     per_item = settings.all_votes + 2 * settings.changes
     a_hop = len(OF_A_HOP) - (second is None)
@@ -55,48 +68,40 @@ def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> N
 
     least = sum(replies(seed, seed.least) for seed in seeds)
     most = sum(replies(seed, seed.most) for seed in seeds)
-    if as_json:
-        return _print_json({
-            "model": settings.model, "second": second.model if second else "",
-            "readers": [*settings.readers], "replies_beside_a_hop": int(second is not None),
-            "replies_beside_an_item": per_item, "items": len(seeds), "replies_least": least,
-            "replies_most": most, "repairs_a_stage": settings.repairs,
-            "settings": settings.model_dump(mode="json"),
-        })  # fmt: skip
-    click.echo(f"model: {settings.model}; {len(seeds)} items to try")
-    click.echo(
+    lines = [
+        f"model: {settings.model}; {len(seeds)} items to try",
         f"replies without a repair: {least:,} to {most:,}; at most {settings.repairs} repairs a "
-        "stage, and a stage may go back once"
-    )
+        "stage, and a stage may go back once",
+    ]
     if second:
-        click.echo(f"{second.model} writes each function once more, which is counted in")
+        lines.append(f"{second.model} writes each function once more, which is counted in")
     if settings.readers:
-        click.echo(
+        lines.append(
             f"{per_item} an item are for its readers: {settings.all_votes} plans, and "
             f"{settings.changes} questions of changed chains with a plan each"
         )
-    click.echo("Nothing was asked. --estimate N makes N items and says what the rest will take.")
-    return None
+    end = "Nothing was asked. --estimate N makes N items and says what the rest will take."
+    return {
+        "second": second.model if second else "", "replies_beside_a_hop": int(second is not None),
+        "replies_beside_an_item": per_item, "items": len(seeds), "replies_least": least,
+        "replies_most": most,
+    }, [*lines, end]  # fmt: skip
 
 
-def print_nested_plan(seeds: Sequence[NestSeed], settings: NestSettings, *, as_json: bool) -> None:
-    """What would be asked, where no reply has to be repaired."""
+def _nested_plan(
+    seeds: Sequence[NestSeed], settings: NestSettings
+) -> tuple[dict[str, Any], list[str]]:
     doubtful = sum(any(row["meaning"] == Meaning.MODEL for row in seed.references)
                    for seed in seeds)  # fmt: skip
     code = sum(seed.way is Way.CODE for seed in seeds)
     texts = len(seeds) if settings.model else 0
-    facts = {
-        "model": settings.model, "readers": [*settings.readers], "tasks": len(seeds),
-        "replies": code + texts + doubtful, "readings": len(seeds) * settings.all_votes,
-        "repairs_a_stage": settings.repairs, "settings": settings.model_dump(mode="json"),
-    }  # fmt: skip
-    if as_json:
-        _print_json(facts)
-        return
-    click.echo(f"model: {settings.model or 'none'}; {len(seeds)} tasks to try")
-    click.echo(f"replies without a repair: {facts['replies']:,}, of readers {facts['readings']:,}; "
-               f"at most {settings.repairs} repairs a stage")  # fmt: skip
-    click.echo("Nothing was asked.")
+    replies, readings = code + texts + doubtful, len(seeds) * settings.all_votes
+    return {"tasks": len(seeds), "replies": replies, "readings": readings}, [
+        f"model: {settings.model or 'none'}; {len(seeds)} tasks to try",
+        f"replies without a repair: {replies:,}, of readers {readings:,}; at most "
+        f"{settings.repairs} repairs a stage",
+        "Nothing was asked.",
+    ]
 
 
 def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.nested.assemble import Executed, Unfit, assembled
 from toolhop_tools.construct.nested.kinds import Kinds
@@ -81,14 +79,6 @@ def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]
         NestSeed(f"{name}-{number}", topic, world=World.CLOSED, topic=whole, depth=deep, width=wide)
         for number, (deep, wide) in zip(range(1, count + 1), forms, strict=False)
     ]
-
-
-_SEED = TypeAdapter(NestSeed)
-
-
-def seed_of(line: str) -> NestSeed:
-    """The seed in a line of a folder's file; raises `ValueError` if it is none."""
-    return _SEED.validate_json(line)
 
 
 def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed:

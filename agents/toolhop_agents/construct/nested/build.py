@@ -19,11 +19,10 @@ from toolhop_tools.construct.nested.accept import NestCriterion, judged_row
 from toolhop_tools.construct.nested.code import chain_findings
 from toolhop_tools.construct.nested.model import Nest
 from toolhop_tools.construct.nested.pool import Meaning
-from toolhop_tools.construct.nested.prompts import example
 from toolhop_tools.construct.nested.replies import ChainCode, Judgements, TaskText
 from toolhop_tools.construct.nested.seeds import NestSeed
 from toolhop_tools.construct.nested.task import task_findings
-from toolhop_tools.construct.prompts import inputs
+from toolhop_tools.construct.prompts import EXAMPLES, inputs
 from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
 
@@ -139,9 +138,12 @@ class NestBuilder:
     async def _chain(self) -> Nest:
         """Have tools and calls written as code."""
         form = (self.seed.depth, self.seed.width)
+        # A chain where one is wanted, else a fork or a join in turn.
+        turn = 1 + int(self.seed.digest[:8], 16) % 2
+        name = EXAMPLES[0 if self.seed.width == 1 else turn]
         given: dict[str, JSON] = {
             "field": self.seed.topic, "depth": form[0], "width": form[1],
-            "example": example(self.context.prompts, self.seed),
+            "example": self.context.prompts.texts[name],
         }  # fmt: skip
 
         async def judge(reply: ChainCode) -> Findings:

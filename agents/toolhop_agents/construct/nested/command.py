@@ -15,7 +15,6 @@ from toolhop_agents.cli.flags import Name, data_option, items_option
 from toolhop_agents.cli.options import setting_option
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct.begin_command import (
-    TASKS,
     Span,
     begin,
     licence_option,
@@ -25,7 +24,7 @@ from toolhop_agents.construct.begin_command import (
 from toolhop_agents.construct.nested.begin import Drafts, Source
 from toolhop_agents.construct.nested.begin import from_items as drafts_of_items
 from toolhop_agents.construct.nested.begin import from_pool as drafts_of_pool
-from toolhop_agents.construct.nested.session import NestSettings
+from toolhop_agents.construct.nested.session import NestSession, NestSettings
 from toolhop_agents.terminal import say
 from toolhop_tools.certify.file import of_items, path_for
 from toolhop_tools.construct.nested.kinds import Kinds
@@ -79,9 +78,9 @@ def from_domain(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 --
 
     DOMAIN is a topic, such as Shipping/Harbours. No tool is run.
     """
-    settings = settings_of(ctx, TASKS, flags, made_from=_made_from(flags))
+    settings = settings_of(ctx, NestSession, flags, made_from=_made_from(flags))
     seeds = written(flags["domain"], flags["items"], flags["depth"], flags["width"])
-    begin(TASKS, seeds, settings, flags)
+    begin(NestSession, seeds, settings, flags)
 
 
 @making(NestSettings, *OF_HOPS, needs_model=False)
@@ -96,10 +95,11 @@ def from_items(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- 
 
     The calls of the items of --data are run again.
     """
-    settings = settings_of(ctx, TASKS, flags, made_from=_made_from(flags))
+    settings = settings_of(ctx, NestSession, flags, made_from=_made_from(flags))
     dataset = load(flags["data"])
     source = _source(dataset, flags, flags["certificates"] or path_for(dataset))
-    begin(TASKS, _drafted(partial(drafts_of_items, source), len(source.items)), settings, flags)
+    seeds = _drafted(partial(drafts_of_items, source), len(source.items))
+    begin(NestSession, seeds, settings, flags)
 
 
 @making(NestSettings, *OF_HOPS, needs_model=False)
@@ -126,7 +126,7 @@ def from_pool(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
     doubtful = flags["edges"] == Meaning.MODEL
     if doubtful and not flags["model"]:
         raise click.UsageError("--model is missing: who is asked about --edges model")
-    settings = settings_of(ctx, TASKS, flags, made_from=_made_from(flags))
+    settings = settings_of(ctx, NestSession, flags, made_from=_made_from(flags))
     structure = Structure(flags["structure"])
     forms = [form for form in itertools.product(flags["depth"], flags["width"])
              if possible(structure, *form)]
@@ -138,7 +138,7 @@ def from_pool(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
     source = _source(load(flags["data"]), flags, flags["certificates"])
     search = partial(drafts_of_pool, source, count=flags["items"], forms=forms,
                      structure=structure, seed=flags["seed"], doubtful=doubtful)
-    begin(TASKS, _drafted(search, flags["items"]), settings, flags)
+    begin(NestSession, _drafted(search, flags["items"]), settings, flags)
 
 
 # fmt: on

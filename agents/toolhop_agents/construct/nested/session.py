@@ -15,8 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
@@ -29,23 +27,22 @@ from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.construct.nested.build import NestBuilder
 from toolhop_agents.construct.session import Ended, Maker, Session
 from toolhop_agents.construct.settings import Author, Settings
+from toolhop_agents.models.base import Model
 from toolhop_agents.runs.flags import Flag
 from toolhop_agents.runs.ledger import Ledger as Spending
-from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.duplicates import Against
 from toolhop_tools.construct.funnel import counts
 from toolhop_tools.construct.nested.accept import duplicates
 from toolhop_tools.construct.nested.distract import DistractorPool
 from toolhop_tools.construct.nested.model import Api, Nest
-from toolhop_tools.construct.nested.prompts import load as load_prompts
-from toolhop_tools.construct.nested.seeds import NestSeed, Way, seed_of
-from toolhop_tools.construct.prompts import Prompts
+from toolhop_tools.construct.nested.seeds import NestSeed, Way
+from toolhop_tools.construct.prompts import load_nested
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION
 from toolhop_tools.construct.verify import Verifier
 from toolhop_tools.load import load
-from toolhop_tools.model import ToolSchema, canonical
+from toolhop_tools.model import canonical
 
 KIND = "nestools"
 DATA, IDS, PROMPTS, PROVENANCE = (
@@ -67,46 +64,15 @@ class NestSettings(Settings):
     """The options that the seeds were made with, for the books."""
 
 
-def read_seeds(folder: Path) -> list[NestSeed]:
-    """The seeds of a folder, in order.
-
-    Raises:
-        FolderError: they cannot be read.
-    """
-    try:
-        lines = (folder / folders.SEEDS).read_text(encoding="utf-8").split("\n")
-        return [seed_of(line) for line in lines if line]
-    except (OSError, ValueError):
-        raise folders.FolderError(
-            f"{folder}/{folders.SEEDS} cannot be read; make the tasks anew"
-        ) from None
-
-
-@dataclass(frozen=True)
-class _Nobody:
-    """The model of a folder that asks none."""
-
-    name: str = ""
-
-    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
-        raise AssertionError("a folder without a model asks for a reply")
-
-
 class NestSession(Session):
     """Seeds to nested tasks."""
 
     settings: NestSettings
     asks_json = False
-
-    @staticmethod
-    def prompts_of(folder: Path | None) -> Prompts:
-        """The prompts for nested tasks."""
-        return load_prompts(folder)
-
-    @staticmethod
-    def seeds_of(folder: Path) -> Sequence[Seed]:
-        """The seeds of a folder of nested tasks."""
-        return read_seeds(folder)
+    made_with = NestSettings
+    made_from = NestSeed
+    data = DATA
+    prompts_of = staticmethod(load_nested)
 
     def key(self, seed: Seed) -> str:
         """Of a finished task in the ledger."""
@@ -118,7 +84,7 @@ class NestSession(Session):
         """The model; nobody where none is to be asked."""
         if self.settings.model:
             return await super().author(stack, spending)
-        return Asker(_Nobody(), {}, self.ledger, spending)
+        return Asker(cast("Model", None), {}, self.ledger, spending)
 
     async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
         """What makes one task; nothing is run for it any more."""
