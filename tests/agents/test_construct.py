@@ -62,7 +62,7 @@ def read_by(address: str, *readers: str, **more: Any) -> dict[str, Any]:  # noqa
 
 
 def made(folder: Path, wanted: Settings, seeds: list[Seed] | None = None) -> Ended:
-    seeds = seeds or proposed("Geography", 1, (2, 7), World.CLOSED)
+    seeds = seeds or proposed("Geography", 1, (2, 7))
     folders.make(folder, wanted.model_dump(mode="json"), seeds)
     return anyio.run(construct, folder, wanted)
 
@@ -249,8 +249,8 @@ def test_domains_are_named_and_merged_and_asked_for_once(tmp_path: Path) -> None
         return respond(request)
 
     seeds = [
-        *proposed("Geography", 1, (2, 7), World.CLOSED),
-        *proposed("Music", 1, (2, 7), World.CLOSED),
+        *proposed("Geography", 1, (2, 7)),
+        *proposed("Music", 1, (2, 7)),
     ]
     folder = tmp_path / "made"
     with LoopbackServer(counted) as server:
@@ -293,7 +293,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, address: str) -> Path:
 
 
 def two() -> list[Seed]:
-    return proposed("Music", 2, (2, 7), World.CLOSED)
+    return proposed("Music", 2, (2, 7))
 
 
 def replies(folder: Path) -> list[str]:
@@ -351,7 +351,7 @@ def test_replies_that_are_under_way_when_a_limit_is_reached_are_kept(tmp_path: P
             arrived.abort()
         return respond(request)
 
-    seeds = proposed("Music", 3, (2, 7), World.CLOSED)
+    seeds = proposed("Music", 3, (2, 7))
     with LoopbackServer(together) as server:
         wanted = settings(server.base_url, max_samples=3, run_token_limit=10)
         ended = made(tmp_path / "made", wanted, seeds)
@@ -543,7 +543,7 @@ def test_a_server_that_does_not_answer_is_named_by_its_flag(tmp_path: Path, addr
 def test_a_folder_that_another_process_works_in_is_being_made(tmp_path: Path, address: str) -> None:
     folder = tmp_path / "made"
     wanted = settings(address)
-    folders.make(folder, wanted.model_dump(mode="json"), proposed("A", 1, (2, 7), World.CLOSED))
+    folders.make(folder, wanted.model_dump(mode="json"), proposed("A", 1, (2, 7)))
     with held(folder):
         done = construct_("resume", str(folder), "--base-url", address)
     assert "is being made by another process" in done.stderr
@@ -709,7 +709,7 @@ def test_what_a_model_knows_without_tools_is_no_item_of_a_closed_world(
 def test_a_folder_of_the_version_before_is_not_gone_on_with(tmp_path: Path) -> None:
     folder = tmp_path / "made"
     wanted = settings("http://127.0.0.1:9/v1").model_dump(mode="json")
-    folders.make(folder, wanted, proposed("Geography", 1, (2, 7), World.CLOSED))
+    folders.make(folder, wanted, proposed("Geography", 1, (2, 7)))
     kept = json.loads((folder / "settings.json").read_text())
     (folder / "settings.json").write_text(json.dumps({**kept, "format": folders.FORMAT - 1}))
     done = construct_("resume", str(folder))

@@ -22,6 +22,7 @@ from toolhop_tools.blind.chain import Sibling
 from toolhop_tools.construct.documents import invalid
 from toolhop_tools.construct.text import REFERENCE, references, texts
 from toolhop_tools.declared import required, undeclared
+from toolhop_tools.errors import faults
 from toolhop_tools.model import Tool, ToolSchema
 from toolhop_tools.replied import json_in
 from toolhop_tools.words import scalars
@@ -115,11 +116,7 @@ def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, .
     try:
         plan = Plan.model_validate_json(text)
     except ValidationError as error:
-        listed = error.errors(include_url=False, include_context=False, include_input=False)
-        return tuple(
-            f"{'.'.join(map(str, problem['loc'])) or 'the reply'}: {problem['msg']}"
-            for problem in listed[:5]
-        )
+        return tuple(faults(error)[:5])
     return tuple(form_problems(plan, tools)) or plan
 
 

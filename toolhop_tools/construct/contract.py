@@ -120,13 +120,9 @@ EXACT = 2**53
 def contract_findings(
     tool: ToolDocument, contract: Contract, kind: str, gold: Mapping[str, JSON]
 ) -> Findings:
-    """Whether a contract is sound before anything runs.
+    """Whether a tool's contract is sound before anything runs.
 
-    Args:
-        tool: whose contract it is.
-        contract: what was replied.
-        kind: ``lookup`` or ``compute``.
-        gold: the call that answers the sub-question, which no example may give away.
+    `kind` is ``lookup`` or ``compute``; no example may be `gold`, the sub-question's own call.
     """
     return judged(
         "contract",
@@ -174,9 +170,8 @@ def _result_form(contract: Contract) -> Iterator[str]:
 
 
 def _limits(tool: ToolDocument, contract: Contract) -> Iterator[str]:
-    properties = tool.parameters.get("properties")
     for limit in contract.limits:
-        own = properties.get(limit.parameter) if isinstance(properties, dict) else None
+        own = described(tool.parameters).get(limit.parameter)
         kinds = own.get("type") if isinstance(own, dict) else None
         listed = kinds if isinstance(kinds, list) else [kinds]
         if isinstance(own, dict) and not any(kind in listed for kind in ("integer", "number")):
@@ -228,8 +223,7 @@ def choices(schema: Mapping[str, JSON]) -> Iterator[tuple[str, JSON]]:
 
 def is_text(parameters: Mapping[str, JSON], name: str) -> bool:
     """Whether a parameter takes a text of any kind."""
-    properties = parameters.get("properties")
-    own = properties.get(name) if isinstance(properties, dict) else None
+    own = described(parameters).get(name)
     return isinstance(own, dict) and own.get("type") == "string" and "enum" not in own
 
 

@@ -46,9 +46,7 @@ class Stage(StrEnum):
     TASK = "task"
     """The task's text."""
     REBUILD = "rebuild"
-    """Another model makes the calls from the text of a nested task, or from an item's question."""
-    REBUILD_HOP = "rebuild-hop"
-    """Another model makes the call of a sub-question."""
+    """Another model makes the calls from the text of a nested task."""
 
 
 OF_A_HOP = (Stage.TOOL, Stage.REFINE, Stage.FACTS, Stage.CODE, Stage.SECOND, Stage.CALL)
@@ -109,15 +107,14 @@ class Findings:
     def to_json(self) -> dict[str, JSON]:
         """For the ledger; `FINDINGS` reads it."""
         # Pydantic would spoil the half characters that a tool can be tested with.
-        problems: list[JSON] = [asdict(problem, dict_factory=_given) for problem in self.problems]
+        rows = map(asdict, self.problems)
+        problems: list[JSON] = [
+            {name: value for name, value in row.items() if value is not None} for row in rows
+        ]
         return {"held": [*sorted(self.held)], "problems": problems, "figures": dict(self.figures)}
 
 
 FINDINGS = TypeAdapter(Findings)
-
-
-def _given(fields: Iterable[tuple[str, JSON]]) -> dict[str, JSON]:
-    return {name: value for name, value in fields if value is not None}
 
 
 def judged(check: str, noted: Iterable[str], place: Place | None = None) -> Findings:

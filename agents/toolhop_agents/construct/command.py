@@ -77,7 +77,7 @@ def from_domain(ctx: click.Context, /, domain: str, items: int, hops: range, **f
     The model proposes the questions. DOMAIN is a topic, such as Geography.
     """
     settings = settings_of(ctx, Session, flags)
-    begin(Session, proposed(domain, items, (hops[0], hops[-1]), World.CLOSED), settings, flags)
+    begin(Session, proposed(domain, items, (hops[0], hops[-1])), settings, flags)
 
 
 @cluster_options

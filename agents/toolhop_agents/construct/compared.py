@@ -13,7 +13,6 @@ from toolhop_tools.construct.code import code_findings, program
 from toolhop_tools.construct.replies import Code, Pairs, Records
 from toolhop_tools.construct.second import (
     Difference,
-    Fault,
     call_set,
     decided,
     differences,
@@ -50,9 +49,9 @@ class Compared:
             self.thirds[key] = await self._third()
         third = self.thirds[key]
         results = None if third is None else await self._results(third, unlike)
-        fault, why = decided(unlike, results)
-        place = Place(Stage.CODE if fault is Fault.CODE else Stage.REFINE, self.hop)
-        return judged("second", [] if fault is Fault.NONE else [why], place)
+        stage, why = decided(unlike, results)
+        place = None if stage is None else Place(stage, self.hop)
+        return judged("second", [why] if place else (), place)
 
     async def _unlike(self, own: str, second: str) -> list[Difference]:
         """The calls that the two answer differently."""

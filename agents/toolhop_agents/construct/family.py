@@ -23,7 +23,7 @@ from toolhop_sandbox.choose import Kind, open_sandbox
 from toolhop_tools.certify.file import CertificateError
 from toolhop_tools.certify.model import Basis, Certificate, HopVerdict
 from toolhop_tools.certify.prove import certify
-from toolhop_tools.construct.accept import attempts, lucky, solved
+from toolhop_tools.construct.accept import attempts, lucky
 from toolhop_tools.construct.calls import walked
 from toolhop_tools.construct.plan import question_findings
 from toolhop_tools.construct.replies import WrittenHop
@@ -182,6 +182,6 @@ async def _holds(
         return False
     for attempt in attempts(item, [own.depends_on for own in plan], [own.question for own in plan]):
         name = f"{attempt.criterion}/{attempt.about}"
-        if solved(await prove(sandbox, proof.basis, attempt.task, name)):
+        if (await prove(sandbox, proof.basis, attempt.task, name)).executed:
             return False
     return True

@@ -33,7 +33,6 @@ from toolhop_tools.construct.accept import (
     hazards,
     lucky,
     past,
-    solved,
     tells_ahead,
     with_numbers,
 )
@@ -138,7 +137,7 @@ class Proof:
             name = f"{attempt.criterion}/{attempt.about}"
             proof = await self.context.verifier.prove(attempt.task, name)
             tried[attempt.criterion] += 1
-            if solved(proof):
+            if proof.executed:
                 call = proof.arguments if proof.arguments is not None else (
                     proof.evidence[0].arguments if proof.evidence else {})  # fmt: skip
                 text = f"{attempt.about} gives {attempt.task.hop.answer!r} by the call {call}"

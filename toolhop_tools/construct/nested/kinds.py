@@ -20,11 +20,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.declared import declared
-from toolhop_tools.errors import BadChoice
+from toolhop_tools.errors import BadChoice, why
 from toolhop_tools.model import Tool, canonical
 
 
@@ -130,12 +130,8 @@ def load(path: Path | None, tools: Iterable[Tool]) -> Kinds:
     origin = path or files("toolhop_tools.construct.nested") / "kinds.json"
     try:
         kinds = Kinds.model_validate_json(origin.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadChoice(f"{origin} cannot be read: {error}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BadChoice(f"{origin}: {where}: {first['msg']}") from None
+    except (OSError, ValueError) as error:
+        raise BadChoice(f"{origin} cannot be read: {why(error)}") from None
     if wrong := next(_wrong(kinds, {tool.name: tool for tool in tools}), ""):
         raise BadChoice(f"{origin}: {wrong}", fix="correct the name, or take the entry out")
     return kinds

@@ -13,7 +13,7 @@ from toolhop_tools.construct.nested.assemble import Executed, Unfit, assembled
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.model import Nest
 from toolhop_tools.construct.nested.task import plain_task, task_findings, wanted
-from toolhop_tools.construct.seeds import Seed, World
+from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.model import Hop, Item
 from toolhop_tools.reading import leaf_text
 from toolhop_tools.words import scalars
@@ -76,7 +76,7 @@ def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]
     whole = topic if "/" in topic else f"{topic}/{topic}"
     forms = itertools.cycle(itertools.product(depths, widths))
     return [
-        NestSeed(f"{name}-{number}", topic, world=World.CLOSED, topic=whole, depth=deep, width=wide)
+        NestSeed(f"{name}-{number}", topic, topic=whole, depth=deep, width=wide)
         for number, (deep, wide) in zip(range(1, count + 1), forms, strict=False)
     ]
 

@@ -15,13 +15,12 @@ from toolhop_agents.construct.talk import Failed, Passed
 from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.votes import Ballot, ReadStatus, Vote, decide
-from toolhop_tools.construct.nested.accept import NestCriterion, judged_row
 from toolhop_tools.construct.nested.code import chain_findings
 from toolhop_tools.construct.nested.model import Nest
 from toolhop_tools.construct.nested.pool import Meaning
 from toolhop_tools.construct.nested.replies import ChainCode, Judgements, TaskText
 from toolhop_tools.construct.nested.seeds import NestSeed
-from toolhop_tools.construct.nested.task import task_findings
+from toolhop_tools.construct.nested.task import NestCriterion, task_findings
 from toolhop_tools.construct.prompts import EXAMPLES, inputs
 from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
@@ -101,7 +100,7 @@ class NestBuilder:
         return nest
 
     def _holds(self, criterion: NestCriterion, figure: JSON, *, holds: bool = True) -> None:
-        self.criteria.append(judged_row(criterion, figure, holds=holds))
+        self.criteria.append(criterion.row(figure, holds=holds))
         if not holds:
             raise Rejected(Stage.ACCEPT, f"{criterion} does not hold")
 
@@ -173,7 +172,7 @@ class NestBuilder:
             reply: Judgements = await self._asked(Stage.MEANING, given, Judgements, judge)
             for verdict in reply.references:
                 if not verdict.meant:
-                    self.criteria.append(judged_row(NestCriterion.MEANING, counts, holds=False))
+                    self.criteria.append(NestCriterion.MEANING.row(counts, holds=False))
                     why = f"a reference makes no sense: {verdict.why[:300]}"
                     raise Rejected(Stage.MEANING, why)
         self._holds(NestCriterion.MEANING, counts)
@@ -236,4 +235,4 @@ class NestBuilder:
             "readers": readers, "votes": models.votes, "agree": agree, "ballots": ballots,
         }  # fmt: skip
         holds = self.reading is ReadStatus.READ
-        self.criteria.append(judged_row(NestCriterion.READ, figure, holds=holds))
+        self.criteria.append(NestCriterion.READ.row(figure, holds=holds))

@@ -33,10 +33,10 @@ from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.duplicates import Against
 from toolhop_tools.construct.funnel import counts
-from toolhop_tools.construct.nested.accept import duplicates
 from toolhop_tools.construct.nested.distract import DistractorPool
 from toolhop_tools.construct.nested.model import Api, Nest
 from toolhop_tools.construct.nested.seeds import NestSeed, Way
+from toolhop_tools.construct.nested.task import duplicates
 from toolhop_tools.construct.prompts import load_nested
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION
