@@ -104,9 +104,8 @@ class Plan(BaseModel):
 def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, ...]:
     """The plan in a reply, or what is wrong with its form, for a repair.
 
-    Args:
-        text: the reply; thoughts, code fences and prose around the JSON object are passed over.
-        tools: the schemas that the reader was shown, by name.
+    Thoughts, code fences and prose around the JSON object are passed over. `tools` are the schemas
+    that the reader was shown, by name.
     """
     if len(text) > MOST_CHARS:
         return (f"The reply has {len(text):,} characters; at most {MOST_CHARS:,} are read.",)
@@ -121,11 +120,8 @@ def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, .
 
 
 def form_problems(plan: Plan, tools: Mapping[str, ToolSchema]) -> Iterator[str]:
-    """Why a plan cannot be run, judged by the plan and the schemas alone.
-
-    Args:
-        plan: what a reader wrote.
-        tools: the schemas that it was shown, by name.
+    """Why a plan cannot be run, judged by the plan and the schemas alone. `tools` has those that
+    its reader was shown, by name.
     """
     for number, step in enumerate(plan.steps, 1):
         if step.tool in tools:
@@ -174,10 +170,7 @@ def prompt_version() -> str:
 def shown(question: str, tools: Sequence[Tool], seed: str) -> str:
     """What a reader is given: the question, and the documents in an order of its own.
 
-    Args:
-        question: the item's, or a sub-question.
-        tools: all that the item has; nothing of a tool's code is shown.
-        seed: the same seed gives the same order.
+    Nothing of a tool's code is shown; the same seed gives the same order.
     """
     documents = {tool.name: tool.schema.to_openai()["function"] for tool in tools}
     names = sorted(documents)

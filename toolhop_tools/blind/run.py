@@ -55,7 +55,6 @@ async def run_plan(
     Args:
         plan: a plan without form problems.
         tools: those that its reader was shown, by name; their bodies are programs.
-        call: runs one call; each in a process of its own.
         hops: the chain's. Where a plan leaves the place of a value open, the value is read where
             a hop of that tool has its answer.
 
@@ -111,13 +110,10 @@ def _filled(
 def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[ChainHop]) -> JSON:
     """The value in a result; None if there is none, or if nothing tells which one it is.
 
+    `path` is keys and indexes to the value; `hops` are those of the chain that use this tool.
+
     An object is no value. Where `path` is None or leads to one, the value is what stands where a
     hop of the chain has its answer, else the hop's answer itself, else the only scalar.
-
-    Args:
-        outcome: of a call of the hops' tool.
-        path: keys and indexes to the value.
-        hops: the chain's hops that use this tool.
     """
     value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
     if value is None or tells_of_error(value):

@@ -47,12 +47,7 @@ def chain_of(item: Item, certificate: Certificate | None = None) -> Chain:
 
 
 def gold_plan(item: Item, certificate: Certificate) -> Plan | None:
-    """The certified calls as a plan; None where a hop has none, or takes an answer in another form.
-
-    Args:
-        item: the certified item.
-        certificate: its own.
-    """
+    """The certified calls as a plan; None if a hop has none, or takes an answer in another form."""
     steps: list[Step] = []
     for hop, proof in zip(item.hops, certificate.hops, strict=True):
         if proof.arguments is None or any(not edge.equal for edge in proof.edges):
@@ -80,12 +75,7 @@ def _referring(arguments: Mapping[str, JSON], taken: Mapping[str, str]) -> dict[
 
 async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int) -> Sibling | None:
     """The chain from another record that its tools know; None where none comes to another answer.
-
-    Args:
-        item: the certified item.
-        certificate: its own, with a call for every hop.
-        call: runs one call of a tool.
-        seed: of the records that are tried.
+    The certificate has a call for every hop; what is tried hangs on `seed`.
 
     Raises:
         Exception: what `call` raises.

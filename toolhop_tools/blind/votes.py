@@ -74,12 +74,8 @@ def hops_met(runs: Sequence[StepRun], chain: Chain) -> tuple[int, ...]:
 
 
 def vote_of(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, str]:
-    """A plan's vote before a sibling is tried, and the words for it.
-
-    Args:
-        plan: what the reader wrote.
-        runs: its steps as they were run.
-        chain: the gold; answers are compared by the strict rule.
+    """A plan's vote before a sibling is tried, and the words for it. Answers are compared by the
+    strict rule.
     """
     if plan.doubt:
         return Vote.DOUBTS, plan.doubt[:SHOWN]
@@ -114,10 +110,7 @@ def comes_through(plan: Plan, runs: Sequence[StepRun]) -> bool:
 def sibling_vote(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, str]:
     """The vote of an agreeing plan, by what it gives with the sibling's literals.
 
-    Args:
-        plan: with the sibling's literals in place.
-        runs: its steps as they were run.
-        chain: the sibling's.
+    Plan, runs and chain are those of the sibling.
     """
     if comes_through(plan, runs) and _is_answer(runs[-1], chain):
         return Vote.AGREES, ""

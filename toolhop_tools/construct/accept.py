@@ -114,7 +114,6 @@ def attempts(
     """The searches that must prove nothing of an item.
 
     Args:
-        item: the whole item.
         depends_on: by hop: the earlier hops that it needs, from 1.
         plan: the sub-questions with ``{k}``.
     """
@@ -190,11 +189,8 @@ def past(
 ) -> Iterator[Call]:
     """A later hop's call with what an earlier one was given, in the place of what it gave.
 
-    Args:
-        written: the later call, with ``{k}`` for answers.
-        made: the same with answers in place.
-        hops: the earlier hop and those between the two.
-        start: the earlier call.
+    `written` has ``{k}`` for answers, `made` the answers; `hops` are the earlier hop and those
+    between the two.
     """
     for name, value in written.items():
         if isinstance(value, str) and not hops.isdisjoint(references(value)):

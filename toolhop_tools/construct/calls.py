@@ -85,12 +85,8 @@ def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
 async def walked(
     hops: Iterable[tuple[Tool, GoldArguments]], call: Call, answers: Sequence[str] = ()
 ) -> list[str]:
-    """All answers of a chain; none where it breaks off.
-
-    Args:
-        hops: each with its call.
-        call: runs a program.
-        answers: of the first hops, where they are known.
+    """All answers of a chain; none where it breaks off. `answers` are those of the first hops,
+    where they are known.
 
     Raises:
         Exception: what `call` raises.

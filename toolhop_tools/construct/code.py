@@ -34,13 +34,8 @@ def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
 def code_findings(
     code: str, schema: ToolSchema, facts: Records | Pairs, gold: str | None
 ) -> Findings:
-    """The checks of a source as it stands.
-
-    Args:
-        code: what was replied.
-        schema: the tool's document.
-        facts: its table or pairs.
-        gold: the answer that the code must not hold, where it is known.
+    """The checks of a source as it stands. `gold` is the answer that it must not hold, where it is
+    known.
     """
     try:
         tree = ast.parse(code)

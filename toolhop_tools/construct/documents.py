@@ -167,7 +167,6 @@ def given_away(document: ToolSchema, answer: str, *, of_keys: bool = False) -> I
     """Where a document says an answer, as whole words.
 
     Args:
-        document: of any tool of the item.
         answer: of any hop; a letter or a number of two digits stands in any text.
         of_keys: whether a list of at least `MANY` choices may hold it: what a tool knows may be
             listed, as its errors do. Its own answers may not.

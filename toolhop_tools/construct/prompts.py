@@ -57,12 +57,8 @@ def load(
     names: Sequence[str] = NAMES,
     package: str = "toolhop_tools.construct",
 ) -> Prompts:
-    """The packaged texts, those in `folder` in their place.
-
-    Args:
-        folder: a study's own.
-        names: of the texts, `repair` among them.
-        package: has them in its folder ``prompts``.
+    """The packaged texts, those in `folder` in their place. `names` are those of a `package`, which
+    has them in its folder ``prompts``.
 
     Raises:
         BadChoice: the folder has none of them, one of another name, or one that lacks its field.

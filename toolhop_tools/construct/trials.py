@@ -41,13 +41,8 @@ class Trial:
 def trials(
     schema: ToolSchema, contract: Contract, facts: Records | Pairs, literals: Sequence[str] = ()
 ) -> Iterator[Trial]:
-    """All trials of a contract; calls that the schema refuses are left out.
-
-    Args:
-        schema: the tool as it is shown.
-        contract: what it promises.
-        facts: its table or pairs, from which calls are made.
-        literals: texts of the code, which may hide a record.
+    """All trials of a contract; calls that the schema refuses are left out. `literals` are texts of
+    the code, which may hide a record.
     """
     plain = plain_calls(facts)
     yield from _example_trials(schema, contract)

@@ -65,10 +65,6 @@ class Readers:
     async def read(self, question: BlindQuestion, call: Call) -> tuple[Ballot, ...]:
         """Have a question read, one vote after another.
 
-        Args:
-            question: what is read.
-            call: runs one call of a tool, such as `Session.call`.
-
         Raises:
             Exception: what `ask` and `call` raise.
         """

@@ -35,12 +35,8 @@ log = logging.getLogger(__name__)
 async def opened(
     settings: Settings, *, json_object: bool = True, flag: str = "--base-url"
 ) -> AsyncIterator[Model]:
-    """The model that is asked, for JSON alone where its server takes that.
-
-    Args:
-        settings: of this model.
-        json_object: whether it is to reply JSON.
-        flag: gives its address; named where no server answers.
+    """The model that is asked, for JSON alone where its server takes that. `flag` gives its
+    address, and is named where no server answers.
 
     Raises:
         NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
@@ -80,14 +76,8 @@ class Asker:
     async def ask(
         self, seed: Seed, place: Place, number: int, prompt: str, messages: Sequence[Message]
     ) -> str:
-        """The text of a reply.
-
-        Args:
-            seed: what the item is made from.
-            place: the stage.
-            number: of this reply within the item.
-            prompt: version of the stage's prompt.
-            messages: the conversation.
+        """The text of a reply. It is kept under its `number` within the item, and the version of
+        its `prompt`.
 
         Raises:
             RunLimitReached, ItemLimitReached: a limit leaves no room.

@@ -79,12 +79,8 @@ licence_option = click.option("--licence", default="", show_default=False,
 def making(
     settings: type[Settings], *left_out: str, needs_model: bool = True
 ) -> Callable[[click.Command], click.Command]:
-    """Give a command the flags of all commands that begin a folder, after its own.
-
-    Args:
-        settings: whose flags are given.
-        left_out: fields that the command has no use for.
-        needs_model: whether ``--model`` has to be given.
+    """Give a command the flags of all commands that begin a folder, after its own. `left_out` are
+    fields that it has no use for; `needs_model` says whether ``--model`` has to be given.
     """
 
     def add(command: click.Command) -> click.Command:

@@ -121,15 +121,8 @@ async def read_all(
     sandbox: Sandbox,
     on_done: Callable[[ItemReading], None],
 ) -> None:
-    """Have items read, several at a time, and keep each reading.
-
-    Args:
-        items: what is read; their tools are programs.
-        certificates: by id, of all these items.
-        settings: who reads.
-        readings: open for writing.
-        sandbox: where plans are run; it is open.
-        on_done: called with each reading.
+    """Have items read, several at a time, and keep each reading. All of them have a certificate,
+    and tools that are programs; `readings` is open for writing, the sandbox open.
 
     Raises:
         ModelFault, ReadingsError, SandboxFault, SandboxUnavailable: what was read stays kept.

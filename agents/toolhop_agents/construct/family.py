@@ -71,10 +71,8 @@ class Chosen:
 def choose(material: Material, *, reviewed: bool = True, accepts: int = 0) -> Chosen:
     """What reviews leave of a folder.
 
-    Args:
-        material: the folder's.
-        reviewed: whether reviews count at all.
-        accepts: reviewers who have to accept an item, unless a third one has settled it.
+    `accepts` reviewers have to accept an item, unless a third one has settled it; `reviewed` says
+    whether reviews count at all.
 
     Raises:
         ReviewError: the reviews cannot be read.

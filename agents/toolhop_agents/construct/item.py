@@ -91,9 +91,9 @@ class Walk:
                 if self._stuck is not None and self._stuck.place == place:
                     self._stuck = None
                 return outcome
-            case Elsewhere(other, problems):
+            case Elsewhere(other, problems=problems):
                 if not self.has(other):
-                    return Failed(other, problems[0].message, problems)
+                    return outcome
                 self.send_back(other, problems)
                 return None
             case Failed(problems=problems):

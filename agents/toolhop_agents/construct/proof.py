@@ -190,11 +190,8 @@ class Proof:
         return []
 
     async def _past(self, at: int, known: Sequence[tuple[Call, list[str]]]) -> list[str]:
-        """Later tools that answer to what this hop was given: its own answer is not needed.
-
-        Args:
-            at: the hop, from 1.
-            known: its calls for several records, each with the answers of the chain.
+        """Later tools that answer to what this hop was given: its own answer is not needed. `known`
+        are its calls for several records, each with the answers of the chain.
         """
         for number, later in enumerate(self.built[at:], at + 1):
             hops, schema = {*range(at, number)}, later.schema.parameters
@@ -304,14 +301,6 @@ async def closed_book(
 
     In a closed world no reply may be right: there is nothing to know; of the real world the share
     is recorded.
-
-    Args:
-        asker: the model that is asked without tools.
-        samples: how often.
-        seed: what the item is made from.
-        item: the whole item.
-        number: of the next reply within the item.
-        sandbox: an entered one; nothing runs in it.
 
     Raises:
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.

@@ -42,10 +42,8 @@ async def read_item(
     """Have an item read: what the readers say together, the votes apart by model for the books, and
     for whoever writes the question two plans with their results, where readers do not agree.
 
-    Args:
-        context: has the readers.
-        item: as its chain was executed.
-        sibling: the figure of the criterion `sibling`; plans are run with its entity as well.
+    `item` is as its chain was executed. Plans are run with the entity of `sibling`, the figure of
+    that criterion, as well.
 
     Raises:
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.

@@ -18,7 +18,8 @@ from toolhop_agents.construct.context import Context, Models
 from toolhop_agents.construct.item import ItemBuilder
 from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.construct.settings import Settings, price_of
-from toolhop_agents.construct.workshop import Tools, Workshop, workshop
+from toolhop_agents.construct.workshop import Tools, workshop
+from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
@@ -42,6 +43,8 @@ from toolhop_tools.readers.toolhop import survey_rows
 
 Maker: TypeAlias = Callable[[Seed], Awaitable[dict[str, JSON]]]
 """Makes one item; its row of the ledger."""
+Made: TypeAlias = Sequence[tuple[Any, dict[str, Any]]]
+"""Seeds with the ledger's rows of what was made of them."""
 ALL_ITEMS = Seed("", "")
 """Stands for all items in the ledger, where they are asked about together."""
 YIELD_ITEMS = 20
@@ -74,11 +77,9 @@ async def construct(
     """Make the items of a folder that are not made yet.
 
     Args:
-        folder: made by `folders.make`; other sessions may have begun it.
         settings: the folder's, with other limits where a person gives some.
         ended: is filled, also where a signal cuts the session off.
         most: seeds that are begun, the first ones; None for all.
-        on_item: noted of each item as it is finished.
         kind: the class of the folder's session; that of items with hops if None.
 
     Raises:
@@ -105,7 +106,7 @@ async def construct(
 @dataclass
 class Session:
     """Seeds to items, and the ledger to files. Other kinds of items have their own prompts, seeds,
-    `key`, `maker` and `write`.
+    `key`, `maker`, `write_data` and `book`.
     """
 
     folder: Path
@@ -170,7 +171,7 @@ class Session:
         return key_of(seed.digest, own.model, self.prompts.digest, VERSION, *others)
 
     @property
-    def finished(self) -> list[tuple[Seed, dict[str, Any]]]:
+    def finished(self) -> Made:
         """The finished items, in the order of the seeds, with their rows of the ledger."""
         rows = ((seed, self.ledger.get("item", self.key(seed))) for seed in self.seeds)
         return [(seed, row) for seed, row in rows if row is not None]
@@ -217,65 +218,51 @@ class Session:
         return Spending(limits, paid_in(self.ledger))
 
     async def author(self, stack: AsyncExitStack, spending: Spending) -> Asker:
-        """The model that makes items, with its ledger and its budget."""
+        """The model that makes items, with its ledger and its budget; nobody without one."""
         settings = self.settings
-        model = await stack.enter_async_context(opened(settings, json_object=self.asks_json))
         limits = RunLimits(tokens=settings.token_limit, cost_usd=settings.cost_limit)
         cache = ResponseCache.open(settings.cache) if settings.cache else None
-        return Asker(
-            model, settings.asked_with, self.ledger, spending, limits, cache, price_of(settings)
-        )
+        nobody = Asker(cast("Model", None), {}, self.ledger, spending, limits, cache)
+        own = settings if settings.model else None
+        return await self.beside(stack, nobody, own, json_object=self.asks_json) or nobody
 
     async def beside(
         self,
         stack: AsyncExitStack,
         author: Asker,
-        *wanted: Settings | None,
+        own: Settings | None,
+        *,
         json_object: bool = True,
-    ) -> list[Asker]:
-        """Other models; their replies are in the author's ledger and budget."""
-        askers = []
-        for own in filter(None, wanted):
-            model = await stack.enter_async_context(opened(own, json_object=json_object))
-            asker = replace(author, model=model, settings=own.asked_with, price=price_of(own))
-            askers.append(asker)
-        return askers
+    ) -> Asker | None:
+        """Another model, if there is one; its replies are in the author's ledger and budget."""
+        if own is None:
+            return None
+        model = await stack.enter_async_context(opened(own, json_object=json_object))
+        return replace(author, model=model, settings=own.asked_with, price=price_of(own))
 
     async def readers(self, stack: AsyncExitStack, author: Asker) -> tuple[Asker, ...]:
         """The models that read what was made."""
-        return (*await self.beside(stack, author, *self.settings.of_readers()),)
-
-    async def models(self, stack: AsyncExitStack, author: Asker) -> Models:
-        """All models of an item with hops. The third is a reader that is not the second."""
-        settings = self.settings
-        second = next(iter(await self.beside(stack, author, settings.of_second())), None)
-        readers = await self.readers(stack, author)
-        others = (reader for reader in readers if second and reader.model.name != second.model.name)
-        closed = await self.beside(stack, author, settings.of_closed_book(), json_object=False)
-        return Models(
-            author, second, next(others, None), readers, settings.all_votes, settings.changes,
-            next(iter(closed), None), settings.closed_book_samples,
-        )  # fmt: skip
-
-    async def workshop(self, stack: AsyncExitStack) -> Workshop:
-        """What tools are verified in, and where the oracle plays."""
-        settings = self.settings
-        tools = Tools(
-            settings.sandbox, basis_of(settings), settings.examples, settings.seed,
-            settings.max_samples,
-        )  # fmt: skip
-        opening = workshop(tools, settings.executor, settings.ray_address)
-        return await stack.enter_async_context(opening)
+        askers = [await self.beside(stack, author, own) for own in self.settings.of_readers()]
+        return tuple(filter(None, askers))
 
     async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
         """What makes one item, with all that it needs open."""
-        models, shop = await self.models(stack, author), await self.workshop(stack)
-        settings = self.settings
-        basis: dict[str, JSON] = {**asdict(shop.verifier.basis), "examples": settings.examples}
+        own = self.settings
+        second = await self.beside(stack, author, own.of_second())
+        readers = await self.readers(stack, author)
+        others = (reader for reader in readers if second and reader.model.name != second.model.name)
+        closed = await self.beside(stack, author, own.of_closed_book(), json_object=False)
+        models = Models(
+            author, second, next(others, None), readers, own.all_votes, own.changes, closed,
+            own.closed_book_samples,
+        )  # fmt: skip
+        tools = Tools(own.sandbox, basis_of(own), own.examples, own.seed, own.max_samples)
+        shop = await stack.enter_async_context(workshop(tools, own.executor, own.ray_address))
+        basis: dict[str, JSON] = {**asdict(shop.verifier.basis), "examples": own.examples}
 
         async def make(seed: Seed) -> dict[str, JSON]:
-            context = Context(seed, self.prompts, models, shop.verifier, settings.repairs, basis)
-            return await ItemBuilder(context, shop.rooms, settings.official_safe).make()
+            context = Context(seed, self.prompts, models, shop.verifier, own.repairs, basis)
+            return await ItemBuilder(context, shop.rooms, own.official_safe).make()
 
         return make
 
@@ -296,25 +283,31 @@ class Session:
 
     def write(self, ended: Ended) -> None:
         """The files, by what the ledger has; nothing in them hangs on when it was written."""
-        finished, settings, home = self.finished, self.settings, self.folder
-        items = _items([row["row"] for _, row in finished if row["accepted"]])
-        ended.duplicates = _duplicates(items, settings.against, settings.per_template)
+        finished = self.finished
+        ended.accepted = self.write_data([own for own in finished if own[1]["accepted"]], ended)
         books = [self.book(seed, row, ended.duplicates) for seed, row in finished]
-        kept = {book["item"] for book in books if book["accepted"]}
-        accepted = [row for _, row in finished if row["item"] in kept]
+        folders.write_lines(self.folder / folders.BOOKS, books)
+        folders.write_text(self.folder / folders.FUNNEL, json.dumps(counts(books), indent=1))
+        ended.rejected = len(finished) - ended.accepted
+        ended.left = len(self.seeds) - len(finished)
+        ended.took = paid_in(self.ledger)
+
+    def write_data(self, made: Made, ended: Ended) -> int:
+        """Write the data set of what stages accepted, but for duplicates, which `ended` gets; how
+        much it is.
+        """
+        settings, home = self.settings, self.folder
+        items = _items([row["row"] for _, row in made])
+        ended.duplicates = _duplicates(items, settings.against, settings.per_template)
+        accepted = [row for seed, row in made if seed.id not in ended.duplicates]
         named = {name: {"domain": domain} for name, domain in self.domains.items()}
         rows = ({**row["row"], **named.get(row["item"], {})} for row in accepted)
         folders.write_lines(home / folders.ITEMS, rows)
         folders.write_lines(home / folders.CERTIFICATES, (row["certificate"] for row in accepted))
         if settings.readers:
-            refused = (row["refused"] for _, row in finished if "refused" in row)
+            refused = (row["refused"] for _, row in self.finished if "refused" in row)
             folders.write_lines(home / folders.REFUSED, refused)
-        folders.write_lines(home / folders.BOOKS, books)
-        folders.write_text(home / folders.FUNNEL, json.dumps(counts(books), indent=1))
-        ended.accepted = len(accepted)
-        ended.rejected = len(finished) - len(accepted)
-        ended.left = len(self.seeds) - len(finished)
-        ended.took = paid_in(self.ledger)
+        return len(accepted)
 
     def book(
         self, seed: Seed, row: Mapping[str, Any], repeated: Mapping[str, str]

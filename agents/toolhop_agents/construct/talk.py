@@ -40,20 +40,16 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """An earlier reply is at fault."""
-
-    place: Place
-    problems: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Failed:
     """Why a stage does not pass, or an item is not made."""
 
     place: Place
     why: str
     problems: tuple[Problem, ...] = ()
+
+
+class Elsewhere(Failed):
+    """An earlier reply is at fault."""
 
 
 @dataclass
@@ -89,7 +85,7 @@ class Talk:
         self.checks += [problem.check for problem in problems]
         self.passed, self.returned = False, True
 
-    async def settle(self, ask: Ask, judge: Judge) -> Passed | Elsewhere | Failed:
+    async def settle(self, ask: Ask, judge: Judge) -> Passed | Failed:
         """Ask until the checks hold, at most `repairs` times after the first reply.
 
         A reply that passed before, or was the best where all failed, is judged again first, as
@@ -144,7 +140,8 @@ class Talk:
             place = other[0].place
             assert place is not None  # noqa: S101 -- just filtered
             self.passed = True
-            return Elsewhere(place, tuple(problem for problem in other if problem.place == place))
+            at_fault = tuple(problem for problem in other if problem.place == place)
+            return Elsewhere(place, at_fault[0].message, at_fault)
         return None
 
     def _keep(self, problems: Sequence[Problem]) -> None:

@@ -80,11 +80,8 @@ def pairs(words: Standing) -> list[dict[str, Any]]:
 
 
 def parts(found: Mapping[str, Any], names: Mapping[str, str]) -> list[Part]:
-    """`figures` as tables and sentences; nothing where nobody has reviewed anything.
-
-    Args:
-        found: the figures.
-        names: by reviewer: the name to show, if not the reviewer's own.
+    """`figures` as tables and sentences; nothing where nobody has reviewed anything. `names` are
+    those to show, by reviewer, where they are not the reviewers' own.
     """
     if not found["reviewers"]:
         return []

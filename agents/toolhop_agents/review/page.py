@@ -35,12 +35,8 @@ POLICY = "; ".join(
 
 
 def page(session: ReviewSession, item: str | None, problem: str = "") -> str:
-    """The page on an item; None once all are judged.
-
-    Args:
-        session: the reviewer's.
-        item: one of its cases.
-        problem: what was wrong with the last request.
+    """The page on an item; None once all are judged. `problem` is what was wrong with the last
+    request.
     """
     done = len(session.cases) - len(session.left)
     who = f"{session.material.folder.name} · {session.reviewer}" + " settles" * session.settles

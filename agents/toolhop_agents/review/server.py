@@ -49,10 +49,8 @@ class ReviewServer:
     ) -> None:
         """Bind to a port.
 
-        Args:
-            session: the reviewer's.
-            port: on 127.0.0.1; 0 for a free one.
-            on_verdict: called after each verdict, in a thread of the server's.
+        `port` is on 127.0.0.1, 0 for a free one; `on_verdict` is called after each verdict, in a
+        thread of the server's.
 
         Raises:
             OSError: the port cannot be had.

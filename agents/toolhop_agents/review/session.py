@@ -34,12 +34,8 @@ class ReviewSession:
     ) -> ReviewSession:  # fmt: skip
         """Go on where the reviewer stopped.
 
-        Args:
-            material: what there is to review.
-            reviewer: the name, as `reviews.checked` has it.
-            bench: runs the reviewer's calls.
-            settles: whether only disputed items are shown, to settle them.
-            drawn: size and seed of a random sample; all items where None.
+        With `settles` only disputed items are shown, to settle them. `drawn` is size and seed of a
+        random sample; None for all items.
 
         Raises:
             BadChoice: there is nothing to settle, or the reviewer judged such items before.

@@ -118,11 +118,8 @@ def _chosen(stated: object, tool: Tool, arguments: Mapping[str, JSON]) -> object
 
 
 def load(path: Path | None, tools: Iterable[Tool]) -> Kinds:
-    """The kinds in a file, or without one those of the built-in tools.
-
-    Args:
-        path: of the file.
-        tools: that it may speak of.
+    """The kinds in a file, or without one those of the built-in tools. `tools` are those that it
+    may speak of.
 
     Raises:
         BadChoice: the file cannot be read, or names a kind, tool or parameter that there is not.

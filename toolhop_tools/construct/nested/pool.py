@@ -136,12 +136,8 @@ async def pool_of(
     """The pool that items make: their tools, with gold calls that are run.
 
     Args:
-        items: of the data set.
         certificates: by item id, as far as there are any; where an item has one, its calls are
             the certified ones, and its references are known to have a meaning.
-        kinds: what parameters take and results are.
-        run: runs calls.
-        doubtful: see `Pool`.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `run`.

@@ -64,13 +64,8 @@ class NestSeed(Seed):
 
 
 def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]) -> list[NestSeed]:
-    """Seeds for code, their forms in turn.
-
-    Args:
-        topic: domain, or domain and sub-domain with a slash.
-        count: how many.
-        depths: that are wanted.
-        widths: that are wanted.
+    """Seeds for code, their forms in turn. `topic` is a domain, or domain and sub-domain with a
+    slash.
     """
     name = "-".join(topic.lower().replace("/", " ").split())
     whole = topic if "/" in topic else f"{topic}/{topic}"
@@ -86,8 +81,6 @@ def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed
     reference.
 
     Args:
-        calls: in order.
-        kinds: words for parameters and responses.
         seed: without a draft; of `executed` what the calls are made from.
 
     Raises:

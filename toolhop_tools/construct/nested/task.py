@@ -11,6 +11,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.accept import Judged
 from toolhop_tools.construct.duplicates import Against
 from toolhop_tools.construct.nested.model import MARK, Api, Nest, in_words
+from toolhop_tools.construct.replies import ReplyModel, Text
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import says
 from toolhop_tools.model import Item, canonical
@@ -21,6 +22,26 @@ SHORT = 2
 """Letters of a result below which it stands in a text by chance."""
 _MARKS = re.compile(rf"{MARK}\w*|\bdata\d+\b")
 """Placeholders, and variables as code has them."""
+
+
+class Judgement(ReplyModel):
+    """Whether a response is what a parameter asks for."""
+
+    reference: int
+    meant: bool
+    why: str
+
+
+class Judgements(ReplyModel):
+    """One for each reference."""
+
+    references: list[Judgement]
+
+
+class TaskText(ReplyModel):
+    """The task in words."""
+
+    task: Text
 
 
 class NestCriterion(Judged):
@@ -69,12 +90,8 @@ def wanted(api: Api) -> str:
 
 
 def task_findings(task: str, nest: Nest, results: Sequence[JSON] = ()) -> Findings:
-    """Check that a text has every value, and no name, placeholder or result.
-
-    Args:
-        task: the text.
-        nest: the tools and calls.
-        results: values that calls gave and others took, where they are known.
+    """Check that a text has every value, and no name, placeholder or result. `results` are values
+    that calls gave and others took.
     """
     run_together = task.casefold().replace("_", "").replace("-", "")
     named = [name for name in nest.by_name if "_" in name]

@@ -217,14 +217,8 @@ async def from_pool(
 ) -> Drafts:  # fmt: skip
     """Seeds of wanted forms in turn, each found by a search of its own.
 
-    Args:
-        source: the pool.
-        on_done: called after each search.
-        count: how many to search for.
-        forms: depths and widths, in turn.
-        structure: of all of them.
-        seed: what is drawn depends on it.
-        doubtful: whether types that are equal will do, for a model to judge.
+    `forms` are depths and widths. What is drawn hangs on `seed`; `doubtful` says whether types that
+    are equal will do, for a model to judge.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.

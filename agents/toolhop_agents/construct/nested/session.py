@@ -12,27 +12,23 @@ Settings, seeds and ledger are those of any folder (`toolhop_agents.construct.fo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from random import Random
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker, paid_in
+from toolhop_agents.construct.ask import Asker
 from toolhop_agents.construct.context import Context, Models
 from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.construct.nested.build import NestBuilder
-from toolhop_agents.construct.session import Ended, Maker, Session
+from toolhop_agents.construct.session import Ended, Made, Maker, Session
 from toolhop_agents.construct.settings import Author, Settings
-from toolhop_agents.models.base import Model
 from toolhop_agents.runs.flags import Flag
-from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.duplicates import Against
-from toolhop_tools.construct.funnel import counts
 from toolhop_tools.construct.nested.distract import DistractorPool
 from toolhop_tools.construct.nested.model import Api, Nest
 from toolhop_tools.construct.nested.seeds import NestSeed, Way
@@ -48,8 +44,6 @@ KIND = "nestools"
 DATA, IDS, PROMPTS, PROVENANCE = (
     "test_data.jsonl", "test_api_ids.jsonl", "test_prompt.jsonl", "provenance.jsonl",
 )  # fmt: skip
-Kept: TypeAlias = Sequence[tuple[NestSeed, Mapping[str, Any]]]
-"""Seeds with the ledger's rows of their tasks."""
 
 
 class NestSettings(Settings):
@@ -80,12 +74,6 @@ class NestSession(Session):
         readers: list[JSON] = [*own.readers, own.all_votes]
         return key_of(KIND, seed.digest, own.model, readers, self.prompts.digest, VERSION)
 
-    async def author(self, stack: AsyncExitStack, spending: Spending) -> Asker:
-        """The model; nobody where none is to be asked."""
-        if self.settings.model:
-            return await super().author(stack, spending)
-        return Asker(cast("Model", None), {}, self.ledger, spending)
-
     async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
         """What makes one task; nothing is run for it any more."""
         own, readers = self.settings, await self.readers(stack, author)
@@ -101,21 +89,21 @@ class NestSession(Session):
 
     # -- the files --------------------------------------------------------------------------------
 
-    def write(self, ended: Ended) -> None:
-        """The files, by what the ledger has; nothing in them hangs on when it was written."""
-        finished = cast("Kept", self.finished)
-        made = [(seed, row) for seed, row in finished if row["accepted"]]
+    def book(
+        self, seed: Seed, row: Mapping[str, Any], repeated: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """A task's line in the books, with the way that it came about."""
+        way = cast("NestSeed", seed).way.value
+        return {**super().book(seed, row, repeated), "way": way, "reading": row["reading"]}
+
+    def write_data(self, made: Made, ended: Ended) -> int:
+        """The official files, and where each task comes from."""
         against = Against([item for name in self.settings.against for item in load(name).items])
         ended.duplicates = duplicates([(seed.id, row["row"]) for seed, row in made], against)
         kept = [(seed, row) for seed, row in made if seed.id not in ended.duplicates]
         beside = self._distractors(kept)
         lacking = [name for name, apis in beside.items() if apis is None]
         ended.duplicates |= dict.fromkeys(lacking, "without enough distractors")
-        books = [
-            {**self.book(seed, row, ended.duplicates), "way": seed.way.value,
-             "reading": row["reading"]}
-            for seed, row in finished
-        ]  # fmt: skip
         lines: dict[str, list[dict[str, JSON]]] = {name: [] for name in (DATA, IDS, PROVENANCE)}
         if self.settings.distractors:
             lines[PROMPTS] = []
@@ -127,14 +115,9 @@ class NestSession(Session):
                 rows.append({"test_id": test_id, **official[name]})
         for name, rows in lines.items():
             folders.write_lines(self.folder / name, rows)
-        folders.write_lines(self.folder / folders.BOOKS, books)
-        folders.write_text(self.folder / folders.FUNNEL, json.dumps(counts(books), indent=1))
-        ended.accepted = len(whole)
-        ended.rejected = len(finished) - len(whole)
-        ended.left = len(self.seeds) - len(finished)
-        ended.took = paid_in(self.ledger)
+        return len(whole)
 
-    def _distractors(self, kept: Kept) -> dict[str, list[Api] | None]:
+    def _distractors(self, kept: Made) -> dict[str, list[Api] | None]:
         """By task: the tools shown beside its own; None where there are too few.
 
         A draft has its own, of which none does what its calls do. Those of a task written as code
