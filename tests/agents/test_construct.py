@@ -22,8 +22,7 @@ from studies.constructor.atlas import Journey, journey
 from studies.constructor.serving import respond
 from tests.agents import command
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ledger import NAME as LEDGER
-from toolhop_agents.construct.ledger import LedgerError, StepLedger
+from toolhop_agents.construct.folder import LEDGER, LedgerError, StepLedger
 from toolhop_agents.construct.session import Ended, construct
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder

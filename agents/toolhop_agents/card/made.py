@@ -12,7 +12,7 @@ from typing import Any
 from toolhop_agents.card.counts import figures, mean, share
 from toolhop_agents.card.page import NOT_KNOWN, Part, Section, Table, plain
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.folder import StepLedger
 from toolhop_agents.construct.reviews import Material
 from toolhop_agents.construct.settings import TOLD_SETTINGS
 from toolhop_agents.review.figures import figures as review_figures

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from toolhop_agents.blind.readers import BlindQuestion, Readers
 from toolhop_agents.construct.ask import opened as model_opened
-from toolhop_agents.construct.ledger import key_of
+from toolhop_agents.construct.folder import key_of
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.wire_sending import messages_to_wire, sendable

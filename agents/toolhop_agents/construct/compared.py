@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.ask import Context
 from toolhop_agents.construct.talk import Passed, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.code import code_findings, program

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from toolhop_agents.construct.folder import CERTIFICATES, ITEMS
-from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.folder import CERTIFICATES, ITEMS, StepLedger
 from toolhop_agents.construct.proof import played
 from toolhop_agents.construct.reviews import Material
 from toolhop_sandbox.base import Limits, Policy, Sandbox

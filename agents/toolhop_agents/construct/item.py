@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from toolhop_agents.construct.ask import ItemLimitReached
-from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.ask import Context, ItemLimitReached
 from toolhop_agents.construct.proof import Proof, closed_book
 from toolhop_agents.construct.read import read_item, try_wording
 from toolhop_agents.construct.table import ItemTable

@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from toolhop_agents.construct.ask import Asker
-from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.ask import Asker, Context
 from toolhop_agents.construct.table import Built
 from toolhop_agents.prompts import Mode, prompt, shipped
 from toolhop_agents.react import play as play_episode

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any, cast
 
 from toolhop_agents.blind.readers import BlindQuestion
-from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.ask import Context
 from toolhop_agents.construct.table import Built, chain_values
 from toolhop_agents.construct.talk import Passed, by
 from toolhop_sandbox.outcome import JSON

@@ -13,10 +13,9 @@ from typing import Any, ClassVar, TypeAlias, cast
 import anyio
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker, opened, paid_in, spent_in
-from toolhop_agents.construct.context import Context, Models
+from toolhop_agents.construct.ask import Asker, Context, Models, opened, paid_in, spent_in
+from toolhop_agents.construct.folder import StepLedger, key_of
 from toolhop_agents.construct.item import ItemBuilder
-from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.construct.settings import Settings, price_of
 from toolhop_agents.construct.workshop import Tools, workshop
 from toolhop_agents.models.base import Model

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
+from toolhop_agents.construct.ask import Context
 from toolhop_agents.construct.compared import Compared
-from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.talk import Ask, Judge, Talk, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings, came

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.folder import StepLedger
 from toolhop_agents.construct.nested.session import NestSettings
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.runs.estimate import LEVEL, REPLICATES

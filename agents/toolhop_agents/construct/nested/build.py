@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any
 
-from toolhop_agents.construct.ask import ItemLimitReached
-from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.ask import Context, ItemLimitReached
 from toolhop_agents.construct.talk import Failed, Judge, by
 from toolhop_env.measures import Scorer
 from toolhop_env.messages import SystemMessage, UserMessage

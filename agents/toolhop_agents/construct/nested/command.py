@@ -29,9 +29,8 @@ from toolhop_agents.terminal import say
 from toolhop_tools.certify.file import of_items, path_for
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.kinds import load as load_kinds
-from toolhop_tools.construct.nested.pool import Meaning
+from toolhop_tools.construct.nested.pool import Meaning, Structure, possible
 from toolhop_tools.construct.nested.seeds import NestSeed, written
-from toolhop_tools.construct.nested.shapes import Structure, possible
 from toolhop_tools.errors import counted
 from toolhop_tools.load import load, select
 from toolhop_tools.model import DataSet

@@ -20,9 +20,8 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker
-from toolhop_agents.construct.context import Context, Models
-from toolhop_agents.construct.ledger import key_of
+from toolhop_agents.construct.ask import Asker, Context, Models
+from toolhop_agents.construct.folder import key_of
 from toolhop_agents.construct.nested.build import NestBuilder
 from toolhop_agents.construct.session import Ended, Made, Maker, Session
 from toolhop_agents.construct.settings import Author, Settings
