@@ -120,11 +120,7 @@ def _scalar(value: JSON) -> str | None:
 
 
 def answer_findings(
-    answer: str | None,
-    result: str,
-    facts: JSON,
-    seed_answer: str,
-    path: Sequence[str | int] = (),
+    answer: str | None, result: str, facts: JSON, seed_answer: str, path: Sequence[str | int] = ()
 ) -> Findings:
     """The checks of what the gold call gave.
 

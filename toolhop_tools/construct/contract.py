@@ -12,14 +12,7 @@ from collections.abc import Iterator, Mapping
 import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.replies import (
-    Contract,
-    Forgives,
-    Limit,
-    Pairs,
-    Records,
-    ToolDocument,
-)
+from toolhop_tools.construct.replies import Contract, Forgives, Limit, Pairs, Records, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import as_json, called
 from toolhop_tools.declared import compiled, declared, described, fits, required

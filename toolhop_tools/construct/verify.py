@@ -36,9 +36,7 @@ from toolhop_tools.properties.model import (
     PropertyVerdict,
     Subject,
 )
-from toolhop_tools.properties.model import (
-    UNKNOWN_KEY as UNKNOWN_KEY_REMARK,
-)
+from toolhop_tools.properties.model import UNKNOWN_KEY as UNKNOWN_KEY_REMARK
 from toolhop_tools.properties.store import REPLAYED, Stored
 from toolhop_tools.reading import read_result
 from toolhop_tools.words import scalars

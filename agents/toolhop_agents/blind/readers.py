@@ -8,15 +8,7 @@ from typing import TypeAlias
 
 from toolhop_env.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from toolhop_tools.blind.chain import Chain, Sibling
-from toolhop_tools.blind.plan import (
-    SHOWN,
-    Plan,
-    prompt,
-    prompt_version,
-    read_plan,
-    repair,
-    shown,
-)
+from toolhop_tools.blind.plan import SHOWN, Plan, prompt, prompt_version, read_plan, repair, shown
 from toolhop_tools.blind.run import StepRun, run_plan
 from toolhop_tools.blind.votes import Ballot, Vote, hops_met, sibling_vote, unfed, vote_of
 from toolhop_tools.construct.calls import Call

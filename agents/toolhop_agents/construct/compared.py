@@ -11,13 +11,7 @@ from toolhop_agents.construct.talk import Passed, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.code import code_findings, program
 from toolhop_tools.construct.replies import Code, Pairs, Records
-from toolhop_tools.construct.second import (
-    Difference,
-    call_set,
-    decided,
-    differences,
-    invented,
-)
+from toolhop_tools.construct.second import Difference, call_set, decided, differences, invented
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import as_json
 from toolhop_tools.model import ToolSchema

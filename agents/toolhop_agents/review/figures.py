@@ -9,14 +9,7 @@ from toolhop_agents.card.page import NOT_KNOWN, Part, Table
 from toolhop_agents.construct.reviews import Material
 from toolhop_env.statistics.agreement import agreement
 from toolhop_env.statistics.wilson import wilson, wilson_upper
-from toolhop_tools.construct.reviews import (
-    Ruling,
-    Standing,
-    fate,
-    is_disputed,
-    pairs_of,
-    samples,
-)
+from toolhop_tools.construct.reviews import Ruling, Standing, fate, is_disputed, pairs_of, samples
 from toolhop_tools.errors import counted
 
 

@@ -112,11 +112,7 @@ class NestBuilder:
     # -- stages -----------------------------------------------------------------------------------
 
     async def _asked(
-        self,
-        stage: Stage,
-        given: dict[str, JSON],
-        shape: type[ReplyModel],
-        judge: Judge,
+        self, stage: Stage, given: dict[str, JSON], shape: type[ReplyModel], judge: Judge
     ) -> Any:  # noqa: ANN401 -- a reply of the shape
         """The reply of a stage that passes its checks.
 
