@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from toolhop_agents.construct.ask import Asker, Context
@@ -43,18 +43,12 @@ from toolhop_tools.construct.seeds import Seed, World, forbids
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import called, same, texts
 from toolhop_tools.construct.trials import Call
-from toolhop_tools.construct.verify import result_of
 from toolhop_tools.declared import compiled, fits
 from toolhop_tools.failures import tells_of_error
-from toolhop_tools.model import Item
+from toolhop_tools.model import Item, Tool
 
 SIBLINGS = 3
 """Other records that an option is tried with."""
-
-
-def _leaves(result: JSON) -> list[str]:
-    """The scalars of a result; none of an error, which may list what is known."""
-    return [] if tells_of_error(result) else texts(result)
 
 
 @dataclass
@@ -108,11 +102,8 @@ class Proof:
 
         What else a certificate says is recorded: its search may not read what a reader reads.
         """
-        by_luck = [
-            number
-            for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1)
-            if lucky(hop.answer, proof)
-        ]
+        pairs = zip(item.hops, certificate.hops, strict=True)
+        by_luck = [at for at, (hop, proof) in enumerate(pairs, 1) if lucky(hop.answer, proof)]
         verdicts: list[JSON] = [proof.verdict.value for proof in certificate.hops]
         chances: list[JSON] = [proof.chance.hits if proof.chance else None
                                for proof in certificate.hops]  # fmt: skip
@@ -175,7 +166,7 @@ class Proof:
         calls = [later.arguments for later in self.built[at:]]
         options += with_numbers(hop.schema.parameters, calls) if several else ()
         sets = [{**start, **option} for option in options for start, _ in known]
-        results = map(_leaves, await self.context.verifier.results(hop.tool.program, sets))
+        results = await self._leaves(hop.tool, sets)
         for option in options if known else ():
             leaves = [next(results) for _ in known]
             for later in range(at, len(self.built)):
@@ -204,13 +195,17 @@ class Proof:
                     sets: list[Call] = [{**call, **option} for call in calls]
                     if not all(fits(compiled(schema), schema, call) for call in sets):
                         continue
-                    outcomes = await self.context.verifier.call(later.tool.program, sets)
-                    if tells_ahead([_leaves(result_of(outcome)) for outcome in outcomes], answers):
+                    if tells_ahead([*await self._leaves(later.tool, sets)], answers):
                         return [
                             f"A shortcut is open: {called(later.tool.name, sets[0])} gives "
                             f"{answers[0]!r} without the answer of hop {at}; close it."
                         ]
         return []
+
+    async def _leaves(self, tool: Tool, calls: Sequence[Call]) -> Iterator[list[str]]:
+        """By call: the scalars of its result; none of an error, which may list what is known."""
+        results = await self.context.verifier.results(tool.program, calls)
+        return ([] if tells_of_error(result) else texts(result) for result in results)
 
     async def _sibling(self, item: Item) -> None:
         """Walk the chain from other records of the hops that it begins with."""
@@ -220,12 +215,10 @@ class Proof:
                 continue
             for arguments in other_calls(start.facts, start.arguments):
                 chain = await self._chain(at, arguments)
-                answer = chain[-1] if chain else None
-                if answer is not None:
-                    ended.append(answer)
-                if answer is not None and not same(answer, item.answer):
+                ended += chain[-1:]
+                if chain and not same(chain[-1], item.answer):
                     figure: JSON = {
-                        "hop": at + 1, "arguments": arguments, "answer": answer,
+                        "hop": at + 1, "arguments": arguments, "answer": chain[-1],
                         "answers": [*chain],
                         "replaced": {**replaced_by(start.arguments, arguments)},
                     }  # fmt: skip
@@ -275,22 +268,13 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
         for _ in range(2):
             trace = await _play(item, sandbox, oracle, "oracle")
             right[name] = right.get(name, True) and _right(item, trace)
-            results.append(
-                tuple(OUTCOME.dump_json(c.outcome) for c in trace.tool_calls if c.outcome)
-            )
+            outcomes = (call.outcome for call in trace.tool_calls if call.outcome)
+            results.append(tuple(map(OUTCOME.dump_json, outcomes)))
     sandbox = next(iter(sandboxes.values()))
     agents = {f"constant:{text}": constant(text) for text in CONSTANTS} | {"do-nothing": do_nothing}
-    lucky = [
-        name
-        for name, play in agents.items()
-        if _right(item, await _play(item, sandbox, play, name))
-    ]
-    return Played(right, len(set(results)) == 1, tuple(lucky))
-
-
-def _saying(text: str) -> Callable[..., Reply]:
-    """An agent that gives one reply, whatever it is asked."""
-    return lambda *_: Reply(text)
+    by_luck = [name for name, play in agents.items()
+               if _right(item, await _play(item, sandbox, play, name))]  # fmt: skip
+    return Played(right, len(set(results)) == 1, tuple(by_luck))
 
 
 async def closed_book(
@@ -310,7 +294,7 @@ async def closed_book(
     right = 0
     for _ in range(samples):
         text = await asker.ask(seed, Place(Stage.ACCEPT), number(), version, messages)
-        trace = await _play(item, sandbox, _saying(text), "direct", setting)
+        trace = await _play(item, sandbox, lambda *_, text=text: Reply(text), "direct", setting)
         right += _right(item, trace)
     figure: dict[str, JSON] = {
         "model": asker.model.name, "asked": samples, "right": right, "share": right / samples,

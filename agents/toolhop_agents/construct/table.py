@@ -304,7 +304,7 @@ class ItemTable:
             async def run() -> Findings:
                 holds = await verifier.facts_hold(tool, facts)
                 holds += await verifier.kept(tool, contract, facts)
-                return holds + await verifier.properties(tool, (), before) if holds.ok else holds
+                return holds + await verifier.properties(tool, before) if holds.ok else holds
 
             tried = Findings(problems=(*before,)).to_json()["problems"]
             parts = [*_parts(tool), contract.model_dump(mode="json")]
@@ -344,13 +344,8 @@ class ItemTable:
         calls = [arguments, *other_calls(facts, arguments)]
         outcomes = await self.context.verifier.call(tool.program, calls)
         answer = answer_of(outcomes[0], call.answer_path)
-        findings = answer_findings(
-            answer,
-            came(outcomes[0])[:SHOWN_CHARS],
-            expected(facts, arguments),
-            self._seed_answer(hop),
-            call.answer_path,
-        )
+        result, known = came(outcomes[0])[:SHOWN_CHARS], expected(facts, arguments)
+        findings = answer_findings(answer, result, known, self._seed_answer(hop), call.answer_path)
         if answer is None or not findings.ok:
             return findings
         others = (answer_of(outcome, call.answer_path) for outcome in outcomes[1:])
@@ -362,10 +357,10 @@ class ItemTable:
             findings += judged("another-answer", [same], Place(Stage.CODE, hop))
         if not findings.ok:
             return findings
-        gold = [Gold(arguments, answer, "written", certified=True)]
+        gold = Gold(arguments, answer, "written", certified=True)
 
         async def run() -> Findings:
-            return await self.context.verifier.properties(tool, gold, only=("gold-call",))
+            return await self.context.verifier.properties(tool, gold=gold)
 
         parts = [*_parts(tool), dict(arguments), answer]
         return findings + await self.context.remembered("call", parts, run)

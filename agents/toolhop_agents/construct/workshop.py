@@ -7,8 +7,8 @@ checks of a tool; single calls, and episodes of the oracle, cross one by one (`N
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -27,7 +27,7 @@ from toolhop_tools.construct.verify import Verifier
 from toolhop_tools.model import Tool
 from toolhop_tools.properties.lanes import Lane
 from toolhop_tools.properties.messages import CheckJob
-from toolhop_tools.properties.model import PROPERTIES, Gold
+from toolhop_tools.properties.model import Gold
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +86,10 @@ async def here(tools: Tools) -> AsyncIterator[Workshop]:
 # -- on a node -------------------------------------------------------------------------------------
 
 
-async def _verify(
-    place: Workshop, what: tuple[str, tuple[Any, ...], dict[str, Any]], channel: Channel
-) -> Any:  # noqa: ANN401 -- calls a method of `Verifier` by name, and these return different types
+async def _verify(place: Workshop, what: tuple[str, tuple[Any, ...]], channel: Channel) -> Any:  # noqa: ANN401 -- calls a method of `Verifier` by name, and these return different types
     del channel
-    method, given, named = what
-    return await getattr(place.verifier, method)(*given, **named)
+    method, given = what
+    return await getattr(place.verifier, method)(*given)
 
 
 async def _session(place: Workshop, kind: str, channel: Channel) -> None:
@@ -120,11 +118,8 @@ class NodeSandbox:
     async def session(self, programs: Sequence[Program] = ()) -> AsyncIterator[Session]:
         """See `Sandbox.session`; a node's worker, and another node's after that is lost."""
         del programs
-        session = _NodeSession(self.nodes, self.kind)
-        try:
+        async with aclosing(_NodeSession(self.nodes, self.kind)) as session:
             yield session
-        finally:
-            await session.end()
 
     async def __aenter__(self) -> NodeSandbox:
         return self
@@ -152,7 +147,7 @@ class _NodeSession:
                     return await self._called(program, arguments)
                 except BaseException as error:
                     # The job has failed, or an answer is on its way that nobody waits for.
-                    await self.end()
+                    await self.aclose()
                     if not isinstance(error, NodeLost):
                         raise
         raise lost_again(f"a call of {program.function}")
@@ -164,7 +159,7 @@ class _NodeSession:
         self._job.tell((program, dict(arguments)))
         return cast("Outcome", await anext(self._job))
 
-    async def end(self) -> None:
+    async def aclose(self) -> None:
         """Give the worker back."""
         self._job = None
         await self._stack.aclose()
@@ -179,20 +174,15 @@ class NodeVerifier(Verifier):
         self._nodes = nodes
 
     async def properties(
-        self,
-        tool: Tool,
-        golds: Iterable[Gold],
-        before: Sequence[Problem] = (),
-        *,
-        only: Sequence[str] = tuple(PROPERTIES),
+        self, tool: Tool, before: Sequence[Problem] = (), gold: Gold | None = None
     ) -> Findings:
         """See `Verifier.properties`."""
-        what = "properties", (tool, tuple(golds), tuple(before)), {"only": tuple(only)}
+        what = "properties", (tool, tuple(before), gold)
         return cast("Findings", await self._nodes.do(_verify, what))
 
     async def prove(self, task: Task, name: str) -> HopProof:
         """See `Verifier.prove`."""
-        return cast("HopProof", await self._nodes.do(_verify, ("prove", (task, name), {})))
+        return cast("HopProof", await self._nodes.do(_verify, ("prove", (task, name))))
 
 
 @asynccontextmanager
