@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from toolhop_agents.blind.readers import Readers
+from toolhop_agents.blind.readers import BlindQuestion, Readers
 from toolhop_agents.construct.folder import StepLedger, key_of
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.construct.talk import Ask, Talk
@@ -27,6 +27,7 @@ from toolhop_env.messages import Message, Origin, Reply, Usage
 from toolhop_env.reading import without_thoughts
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.blind.votes import Ballot
 from toolhop_tools.construct.prompts import Prompts, inputs
 from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.seeds import Seed
@@ -204,8 +205,13 @@ class Context:
 
         return ask
 
-    def readers(self, votes: int, stage: Stage) -> Readers:
-        """The readers, with so many votes on a question together."""
+    async def read(self, question: BlindQuestion, votes: int, stage: Stage) -> tuple[Ballot, ...]:
+        """The ballots of the readers, so many together.
+
+        Raises:
+            RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
+            SandboxFault, SandboxUnavailable: as `Session.call`.
+        """
         askers = self.models.readers
 
         async def ask(
@@ -215,7 +221,8 @@ class Context:
             return await self.asking(askers[reader])(Place(stage), version, messages)
 
         names = [asker.model.name for asker in askers[:votes]]
-        return Readers(names, votes, ask, self.verifier.basis.seed)
+        readers = Readers(names, votes, ask, self.verifier.basis.seed)
+        return await readers.read(question, self.verifier.once)
 
     def next_number(self) -> int:
         """Of the next reply within the item: the same in every session, as all is gone through."""

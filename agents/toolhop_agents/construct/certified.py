@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -149,24 +148,20 @@ async def _read(
 ) -> ItemReading:
     """One item's reading. A model may think for minutes: no session waits for it."""
 
-    async def call(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-        for _ in range(MOST_LOST):
-            with contextlib.suppress(SandboxFault):
-                async with sandbox.session() as session:
-                    return await session.call(program, arguments)
-        async with sandbox.session() as session:
-            return await session.call(program, arguments)
+    async def call(program: Program, arguments: Mapping[str, JSON], lost: int = 0) -> Outcome:
+        try:
+            async with sandbox.session() as session:
+                return await session.call(program, arguments)
+        except SandboxFault:
+            if lost == MOST_LOST:
+                raise
+            return await call(program, arguments, lost + 1)
 
     sibling = await sibling_of(item, certificate, call, settings.seed)
     tools = [tool for tool in item.tools.values() if isinstance(tool.body, Program)]
     question = BlindQuestion(item.id, item.question, tools, chain_of(item, certificate), sibling)
     ballots = await readers.read(question, call)
+    status, proof = decide(ballots, settings.votes), certificate_digest(certificate)
     return ItemReading(
-        item=item.id,
-        digest=item.digest,
-        certificate=certificate_digest(certificate),
-        readers=settings.basis,
-        status=decide(ballots, settings.votes),
-        ballots=ballots,
-        has_sibling=sibling is not None,
+        item.id, item.digest, proof, settings.basis, status, ballots, sibling is not None
     )

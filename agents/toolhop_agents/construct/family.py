@@ -164,15 +164,12 @@ async def _holds(
     item: Item, plan: Sequence[WrittenHop], proof: Certificate, sandbox: Sandbox
 ) -> bool:
     """Whether the criteria hold that depend on what is in a table."""
-    written = [
-        replace(hop, gold=GoldCall(own.arguments, "written"))
-        for hop, own in zip(item.hops, plan, strict=True)
-    ]
-    if (
-        proof.verdict is not HopVerdict.PROVEN
-        or not question_findings(item.question, written).ok
-        or any(lucky(hop.answer, own) for hop, own in zip(item.hops, proof.hops, strict=True))
-    ):
+    written = [replace(hop, gold=GoldCall(own.arguments, "written"))
+               for hop, own in zip(item.hops, plan, strict=True)]  # fmt: skip
+    by_luck = any(lucky(hop.answer, own) for hop, own in zip(item.hops, proof.hops, strict=True))
+    if proof.verdict is not HopVerdict.PROVEN or by_luck:
+        return False
+    if not question_findings(item.question, written).ok:
         return False
     outcome = await played(item, {"one": sandbox})
     if not all(outcome.oracle.values()) or not outcome.replayed or outcome.by_luck:

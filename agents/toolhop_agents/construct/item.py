@@ -157,41 +157,31 @@ class ItemBuilder:
                 **Place(Stage.ACCEPT)._asdict(), "replies": self._rounds,
                 "passed": isinstance(outcome, Item), "returned": False, "checks": failed,
             })  # fmt: skip
-        row: dict[str, JSON] = {"item": self.context.seed.id, "criteria": [*self.criteria]}
-        row["steps"] = steps
+        row: dict[str, JSON] = {
+            "item": self.context.seed.id, "criteria": [*self.criteria], "steps": steps,
+        }  # fmt: skip
         if isinstance(outcome, Item):
             plan: list[JSON] = [hop.written() for hop in self._table.built]
             row |= {"accepted": True, "certificate": self._certificate, "plan": plan}
             return {**row, "row": _official(outcome)}
-        messages: list[JSON] = [problem.message for problem in outcome.problems[:3]]
-        row |= {"accepted": False, "place": [*outcome.place], "why": outcome.why}
-        row["problems"] = messages
+        row |= outcome.row()
         return row if self._refused is None else {**row, "refused": _official(self._refused)}
 
     async def _make(self) -> Item | Failed:
-        unfit = self._table.seed_findings()
-        if not unfit.ok:
-            return Failed(Place(Stage.DECOMPOSE), unfit.problems[0].message, unfit.problems)
+        if problems := self._table.seed_findings().problems:
+            return Failed(Place(Stage.DECOMPOSE), problems[0].message, problems)
         while True:
             stopped = await self._walk.run() or self._other_answer()
             if stopped is not None:
                 return stopped
             self._rounds += 1
-            item = self._item()
-            findings = await self._judge(item)
-            if findings.ok:
+            problems = (await self._judge(self._item())).problems
+            if not problems:
                 return self._item()
-            if stopped := self._sent_back(findings):
-                return stopped
-
-    def _sent_back(self, findings: Findings) -> Failed | None:
-        """Have the stage at fault repaired; why that cannot be, if it cannot."""
-        problems = findings.problems
-        place = next((problem.place for problem in problems if problem.place is not None), None)
-        if place is None or self._rounds > self.context.repairs or not self._walk.has(place):
-            return Failed(place or Place(Stage.ACCEPT), problems[0].message, problems)
-        self._walk.send_back(place, [problem for problem in problems if problem.place == place])
-        return None
+            place = next((problem.place for problem in problems if problem.place is not None), None)
+            if place is None or self._rounds > self.context.repairs or not self._walk.has(place):
+                return Failed(place or Place(Stage.ACCEPT), problems[0].message, problems)
+            self._walk.send_back(place, [row for row in problems if row.place == place])
 
     def _other_answer(self) -> Failed | None:
         wanted, built = self.context.seed.answer, self._table.built
@@ -212,40 +202,30 @@ class ItemBuilder:
             "question_by": "seed" if question == seed.question else "model",
             "reading": self._reading.value,
         }
-        return Item(
-            seed.id,
-            question,
-            answers[-1],
-            tuple(hop.hop(answers) for hop in built),
-            seed.domain,
-            _kind(answers[-1]),
-            _kind(answers[-2]) if len(answers) > 1 else "",
-            extra,
-        )
+        hops = tuple(hop.hop(answers) for hop in built)
+        before = _kind(answers[-2]) if len(answers) > 1 else ""
+        kind = _kind(answers[-1])
+        return Item(seed.id, question, answers[-1], hops, seed.domain, kind, before, extra)
 
     # -- acceptance -------------------------------------------------------------------------------
 
     async def _judge(self, item: Item) -> Findings:
         """All criteria: what is executed first, then what models are asked."""
         self._reading = ReadStatus.UNREAD
-        findings, models = await self._executed(item), self.context.models
+        context = self.context
+        findings, models = await self._executed(item), context.models
         if findings.ok and models.readers:
             figures = {row["criterion"]: row["figure"] for row in self.criteria}
-            self._reading, row, more = await read_item(
-                self.context, item, figures[Criterion.SIBLING]
-            )
+            self._reading, row, more = await read_item(context, item, figures[Criterion.SIBLING])
             self.criteria.append(row)
             findings += more
             self._refused = None if findings.ok else self._item()
         if findings.ok and models.readers and models.wording:
-            row, more = await try_wording(self.context, self._table.built, item)
+            row, more = await try_wording(context, self._table.built, item)
             self.criteria.append(row)
             findings += more
         if findings.ok and (asker := models.closed_book) is not None:
-            holds, figure = await closed_book(
-                asker, models.closed_book_samples, self.context.seed, item,
-                self.context.next_number, self.context.verifier.sandbox,
-            )  # fmt: skip
+            holds, figure = await closed_book(context, asker, item)
             self.criteria.append(Criterion.CLOSED_BOOK.row(figure, holds=holds))
             why = f"{asker.model.name} gives the answer {item.answer!r} without tools"
             findings += judged(Criterion.CLOSED_BOOK.value, () if holds else [why])
@@ -253,9 +233,10 @@ class ItemBuilder:
 
     async def _executed(self, item: Item) -> Findings:
         context, built = self.context, self._table.built
-        parts: list[JSON] = [item.digest, context.seed.licence, [*self.sandboxes]]
-        parts.append(self.official_safe)
-        parts.append([dict(hop.call.arguments) for hop in built])
+        calls: list[JSON] = [dict(hop.call.arguments) for hop in built]
+        parts: list[JSON] = [
+            item.digest, context.seed.licence, [*self.sandboxes], self.official_safe, calls,
+        ]  # fmt: skip
 
         async def run() -> Findings:
             return await Proof(context, self.sandboxes, built, self.official_safe).findings(item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from toolhop_agents.construct.ask import Asker, Context
@@ -39,7 +39,7 @@ from toolhop_tools.construct.calls import walked
 from toolhop_tools.construct.contract import choices
 from toolhop_tools.construct.documents import given_away
 from toolhop_tools.construct.facts import other_calls
-from toolhop_tools.construct.seeds import Seed, World, forbids
+from toolhop_tools.construct.seeds import World, forbids
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import called, same, texts
 from toolhop_tools.construct.trials import Call
@@ -277,9 +277,7 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
     return Played(right, len(set(results)) == 1, tuple(by_luck))
 
 
-async def closed_book(
-    asker: Asker, samples: int, seed: Seed, item: Item, number: Callable[[], int], sandbox: Sandbox
-) -> tuple[bool, dict[str, JSON]]:
+async def closed_book(context: Context, asker: Asker, item: Item) -> tuple[bool, dict[str, JSON]]:
     """Ask a model in ToolHop's direct mode: whether the criterion holds, and its figure.
 
     In a closed world no reply may be right: there is nothing to know; of the real world the share
@@ -291,15 +289,16 @@ async def closed_book(
     messages = prompt(Mode.DIRECT, CallFormat.NATIVE, item.question, ())
     version = hashlib.sha256(shipped(Mode.DIRECT.value).encode()).hexdigest()[:12]
     setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
-    right = 0
+    ask, sandbox = context.asking(asker), context.verifier.sandbox
+    samples, right = context.models.closed_book_samples, 0
     for _ in range(samples):
-        text = await asker.ask(seed, Place(Stage.ACCEPT), number(), version, messages)
-        trace = await _play(item, sandbox, lambda *_, text=text: Reply(text), "direct", setting)
+        said = Reply(await ask(Place(Stage.ACCEPT), version, messages))
+        trace = await _play(item, sandbox, lambda *_, said=said: said, "direct", setting)
         right += _right(item, trace)
     figure: dict[str, JSON] = {
         "model": asker.model.name, "asked": samples, "right": right, "share": right / samples,
     }  # fmt: skip
-    return not right or seed.world is not World.CLOSED, figure
+    return not right or context.seed.world is not World.CLOSED, figure
 
 
 async def _play(

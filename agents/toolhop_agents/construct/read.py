@@ -21,7 +21,7 @@ from toolhop_tools.construct.replies import FinalQuestion
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import same, says, texts
 from toolhop_tools.construct.wording import ChainChange, chain_changes, drawn_changes
-from toolhop_tools.model import GoldCall, Item, Tool
+from toolhop_tools.model import GoldCall, Item
 
 SHOWN_CHARS = 400
 """Of a plan that a repair shows."""
@@ -52,8 +52,9 @@ async def read_item(
     votes, twin = context.models.votes, None
     if sibling.get("replaced"):
         twin = Sibling(sibling["replaced"], tuple(sibling["answers"]))
-    question = BlindQuestion(item.id, item.question, tools_of(item), chain_of(item), twin)
-    ballots = await read(context, question, votes, Stage.READ)
+    tools = [hop.tool for hop in item.hops]
+    question = BlindQuestion(item.id, item.question, tools, chain_of(item), twin)
+    ballots = await context.read(question, votes, Stage.READ)
     status = decide(ballots, votes)
     agreeing = [ballot for ballot in ballots if ballot.vote is Vote.AGREES]
     other = [ballot for ballot in ballots if ballot.vote is not Vote.AGREES]
@@ -70,18 +71,6 @@ async def read_item(
     wrong = [] if status is ReadStatus.READ else [why]
     row = Criterion.READ.row(figure, holds=not wrong)
     return status, row, judged(Criterion.READ.value, wrong, Place(Stage.QUESTION))
-
-
-async def read(
-    context: Context, question: BlindQuestion, votes: int, stage: Stage
-) -> Sequence[Ballot]:
-    """The ballots of a question; raises as `read_item`."""
-    return await context.readers(votes, stage).read(question, context.verifier.once)
-
-
-def tools_of(item: Item) -> tuple[Tool, ...]:
-    """All that a reader is shown."""
-    return tuple(hop.tool for hop in item.hops)
 
 
 # -- wording: the question of a changed chain, written anew, is read as well -----------------------
@@ -124,7 +113,8 @@ async def try_wording(
         ballot, question = await _reread(context, built, item, change, answers)
         if ballot is None:
             continue
-        unchanged = _comes_to(ballot, item.answer)
+        value = ballot.steps[-1]["value"] if ballot.vote is Vote.DIFFERS else None
+        unchanged = isinstance(value, str) and same(value, item.answer)
         rows.append({
             "hop": change.hop, "change": change.what, "question": question,
             "vote": ballot.vote.value, "noticed": not unchanged,
@@ -148,11 +138,6 @@ def _stands_elsewhere(built: Sequence[Built], number: int, change: ChainChange) 
     others = [text for at, hop in enumerate(built, 1) if at != number
               for text in texts(hop.call.arguments)]  # fmt: skip
     return any(says(other, text) for text in old for other in others)
-
-
-def _comes_to(ballot: Ballot, answer: str) -> bool:
-    value = ballot.steps[-1]["value"] if ballot.steps else None
-    return ballot.vote is Vote.DIFFERS and isinstance(value, str) and same(value, answer)
 
 
 async def _reread(
@@ -180,6 +165,7 @@ async def _reread(
         for own, answer in zip(chain_of(item).hops, answers, strict=True)
     )
     key = f"{item.id}/wording/{change.hop}/{change.what}"
-    question = BlindQuestion(key, text, tools_of(item), Chain(answers[-1], chain_hops))
-    [ballot] = await read(context, question, 1, Stage.WORDING)
+    tools = [hop.tool for hop in item.hops]
+    question = BlindQuestion(key, text, tools, Chain(answers[-1], chain_hops))
+    [ballot] = await context.read(question, 1, Stage.WORDING)
     return ballot, text

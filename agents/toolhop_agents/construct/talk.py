@@ -47,6 +47,11 @@ class Failed:
     why: str
     problems: tuple[Problem, ...] = ()
 
+    def row(self) -> dict[str, JSON]:
+        """What the ledger has of an item that is not made."""
+        messages: list[JSON] = [problem.message for problem in self.problems[:3]]
+        return {"accepted": False, "place": [*self.place], "why": self.why, "problems": messages}
+
 
 class Elsewhere(Failed):
     """An earlier reply is at fault."""

@@ -37,9 +37,9 @@ DISPUTED = "disputed"
 class Rejected(Exception):
     """A task that is not made; says where and why."""
 
-    def __init__(self, stage: Stage, why: str, problems: Sequence[Problem] = ()) -> None:
-        super().__init__(why)
-        self.stage, self.problems = stage, problems
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(failed.why)
+        self.failed = failed
 
 
 @dataclass
@@ -69,13 +69,10 @@ class NestBuilder:
         try:
             nest = await self._make()
             row |= {"accepted": True, "row": nest.to_row(0, self.seed.topic)}
-        except (Rejected, ItemLimitReached) as rejected:
-            stage, problems = Stage.ACCEPT, list[JSON]()
-            if isinstance(rejected, Rejected):
-                stage = rejected.stage
-                problems = [problem.message for problem in rejected.problems[:3]]
-            row |= {"accepted": False, "place": [stage.value, 0], "why": str(rejected)}
-            row["problems"] = problems
+        except Rejected as rejected:
+            row |= rejected.failed.row()
+        except ItemLimitReached as reached:
+            row |= Failed(Place(Stage.ACCEPT), str(reached)).row()
         if self.ballots:
             self._record_reading()
         row |= {"criteria": self.criteria, "steps": self.steps, "reading": self.reading.value}
@@ -92,7 +89,7 @@ class NestBuilder:
         if self.writes:
             nest = await self._text(nest)
         elif problems := (await self._read(nest)).problems:
-            raise Rejected(Stage.REBUILD, "readers dispute it", problems)
+            raise Rejected(Failed(Place(Stage.REBUILD), "readers dispute it", problems))
         figures, perfect = gold_figures(nest, self.seed.topic)
         form = {"depth": nest.depth, "width": nest.width, "official_depth": figures["depth"],
                 "official_structure": figures["structure"]}  # fmt: skip
@@ -107,7 +104,7 @@ class NestBuilder:
     def _holds(self, criterion: NestCriterion, figure: JSON, *, holds: bool = True) -> None:
         self.criteria.append(criterion.row(figure, holds=holds))
         if not holds:
-            raise Rejected(Stage.ACCEPT, f"{criterion} does not hold")
+            raise Rejected(Failed(Place(Stage.ACCEPT), f"{criterion} does not hold"))
 
     # -- stages -----------------------------------------------------------------------------------
 
@@ -126,7 +123,7 @@ class NestBuilder:
         finally:
             self.steps.append(talk.step())
         if isinstance(outcome, Failed):
-            raise Rejected(stage, outcome.why, outcome.problems)
+            raise Rejected(outcome)
         return outcome.reply
 
     async def _chain(self) -> Nest:
@@ -167,7 +164,7 @@ class NestBuilder:
                 if not verdict.meant:
                     self.criteria.append(NestCriterion.MEANING.row(counts, holds=False))
                     why = f"a reference makes no sense: {verdict.why[:300]}"
-                    raise Rejected(Stage.MEANING, why)
+                    raise Rejected(Failed(Place(Stage.MEANING), why))
         self._holds(NestCriterion.MEANING, counts)
 
     def _shown(self, nest: Nest) -> dict[str, JSON]:
