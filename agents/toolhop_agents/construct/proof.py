@@ -287,7 +287,7 @@ async def closed_book(context: Context, asker: Asker, item: Item) -> tuple[bool,
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
     """
     messages = prompt(Mode.DIRECT, CallFormat.NATIVE, item.question, ())
-    version = hashlib.sha256(shipped(Mode.DIRECT.value).encode()).hexdigest()[:12]
+    version = hashlib.sha256(shipped(Mode.DIRECT.value, "toolhop").encode()).hexdigest()[:12]
     setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
     ask, sandbox = context.asking(asker), context.verifier.sandbox
     samples, right = context.models.closed_book_samples, 0

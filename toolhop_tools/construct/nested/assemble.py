@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.benchmarks.nestools.reader import TYPES
 from toolhop_tools.certify.model import Certificate, Edge, HopVerdict
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.model import (
@@ -26,7 +27,6 @@ from toolhop_tools.construct.nested.model import (
 from toolhop_tools.declared import described, required
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Item, Tool, canonical
-from toolhop_tools.readers.nestools import TYPES
 from toolhop_tools.reading import read_result
 from toolhop_tools.words import bare
 

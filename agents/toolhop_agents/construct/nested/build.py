@@ -11,13 +11,14 @@ from typing import Any
 
 from toolhop_agents.construct.ask import Context, ItemLimitReached
 from toolhop_agents.construct.talk import Failed, Judge, by
+from toolhop_env.benchmarks.nestools import counts as counting
+from toolhop_env.benchmarks.nestools.scorer import answer_text, gold_calls, gold_of
+from toolhop_env.benchmarks.nestools.shape import depth, structure
+from toolhop_env.benchmarks.nestools.values import calls_in
 from toolhop_env.measures import Scorer
 from toolhop_env.messages import SystemMessage, UserMessage
-from toolhop_env.scorers import nestools_counts as counting
-from toolhop_env.scorers.nestools import answer_text, gold_calls, gold_of
-from toolhop_env.scorers.nestools_shape import depth, structure
-from toolhop_env.scorers.nestools_values import calls_in
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.nestools.reader import item_of
 from toolhop_tools.blind.votes import Ballot, ReadStatus, Vote, decide
 from toolhop_tools.construct.nested.code import ChainCode, chain_findings
 from toolhop_tools.construct.nested.model import Nest
@@ -27,7 +28,6 @@ from toolhop_tools.construct.nested.task import Judgements, NestCriterion, TaskT
 from toolhop_tools.construct.prompts import EXAMPLES, inputs
 from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
-from toolhop_tools.readers.nestools import item_of
 
 PARTS = ("selection", "order", "param", "nested")
 DISPUTED = "disputed"
