@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.chain import Sibling
 from toolhop_tools.construct.documents import invalid
+from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.text import REFERENCE, references, texts
 from toolhop_tools.declared import required, undeclared
 from toolhop_tools.errors import faults
@@ -37,10 +38,8 @@ SHOWN = 200
 Words = Annotated[str, Field(max_length=2_000)]
 
 
-class Step(BaseModel):
+class Step(ReplyModel):
     """One call. ``{1}`` in an argument stands for the value of step 1."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     asks: Words = ""
     tool: Annotated[str, Field(min_length=1, max_length=200)]

@@ -63,13 +63,11 @@ class Ballot:
 
 def hops_met(runs: Sequence[StepRun], chain: Chain) -> tuple[int, ...]:
     """Numbers of the hops whose own tool gave their answer in some step."""
+    valued = [run for run in runs if run.value is not None]
     return tuple(
         hop.number
         for hop in chain.hops
-        if any(
-            run.value is not None and run.step.tool == hop.tool and hop.holds(run.part)
-            for run in runs
-        )
+        if any(run.step.tool == hop.tool and hop.holds(run.part) for run in valued)
     )
 
 
@@ -84,10 +82,9 @@ def vote_of(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, st
     if not _is_answer(runs[-1], chain):
         return Vote.DIFFERS, f"comes to {runs[-1].value}"[:SHOWN]
     met = hops_met(runs, chain)
-    missed = [hop for hop in chain.hops if hop.number not in met]
+    missed = [f"{hop.number} ({hop.tool})" for hop in chain.hops if hop.number not in met]
     if missed:
-        listed = ", ".join(f"{hop.number} ({hop.tool})" for hop in missed)
-        return Vote.ELSEWHERE, f"not through hop {listed}"
+        return Vote.ELSEWHERE, f"not through hop {', '.join(missed)}"
     return Vote.AGREES, ""
 
 

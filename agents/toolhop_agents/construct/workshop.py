@@ -6,15 +6,13 @@ checks of a tool; single calls, and episodes of the oracle, cross one by one (`N
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from toolhop_agents.cluster.host import Channel
-from toolhop_agents.cluster.jobs import Job, NodeLost
-from toolhop_agents.cluster.nodes import MOST_LOST, Nodes, lost_again, nodes_of
+from toolhop_agents.cluster.nodes import Nodes, nodes_of
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits, Program, Sandbox, Session
 from toolhop_sandbox.choose import Kind, answers, open_sandbox
@@ -92,11 +90,13 @@ async def _verify(place: Workshop, what: tuple[str, tuple[Any, ...]], channel: C
     return await getattr(place.verifier, method)(*given)
 
 
-async def _session(place: Workshop, kind: str, channel: Channel) -> None:
-    """A session of a sandbox: calls come in, outcomes go out, until it is cut."""
+async def _call(
+    place: Workshop, what: tuple[str, Program, Mapping[str, JSON]], channel: Channel
+) -> Outcome:
+    del channel
+    kind, program, arguments = what
     async with place.rooms[kind].session() as session:
-        while True:
-            channel.post(await session.call(*await channel.received.get()))
+        return await session.call(program, arguments)
 
 
 # -- the driver ------------------------------------------------------------------------------------
@@ -116,10 +116,9 @@ class NodeSandbox:
 
     @asynccontextmanager
     async def session(self, programs: Sequence[Program] = ()) -> AsyncIterator[Session]:
-        """See `Sandbox.session`; a node's worker, and another node's after that is lost."""
+        """See `Sandbox.session`."""
         del programs
-        async with aclosing(_NodeSession(self.nodes, self.kind)) as session:
-            yield session
+        yield _NodeSession(self.nodes, self.kind)
 
     async def __aenter__(self) -> NodeSandbox:
         return self
@@ -128,41 +127,19 @@ class NodeSandbox:
         return None
 
 
+@dataclass(frozen=True)
 class _NodeSession:
-    """A session on some node, begun with its first call. A call leaves nothing behind, so that one
-    whose node was lost is made again on another.
+    """Calls on any nodes. A call leaves nothing behind: each is a job of its own, made again
+    where its node is lost.
     """
 
-    def __init__(self, nodes: Nodes, kind: str) -> None:
-        self._nodes, self._kind = nodes, kind
-        self._stack = AsyncExitStack()
-        self._job: Job | None = None
-        self._turn = asyncio.Lock()  # one call is under way at a time
+    nodes: Nodes
+    kind: str
 
     async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
         """See `Session.call`."""
-        for _ in range(MOST_LOST):
-            async with self._turn:
-                try:
-                    return await self._called(program, arguments)
-                except BaseException as error:
-                    # The job has failed, or an answer is on its way that nobody waits for.
-                    await self.aclose()
-                    if not isinstance(error, NodeLost):
-                        raise
-        raise lost_again(f"a call of {program.function}")
-
-    async def _called(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-        if self._job is None:
-            seat = await self._stack.enter_async_context(self._nodes.seat())
-            self._job = await self._stack.enter_async_context(seat.job(_session, self._kind))
-        self._job.tell((program, dict(arguments)))
-        return cast("Outcome", await anext(self._job))
-
-    async def aclose(self) -> None:
-        """Give the worker back."""
-        self._job = None
-        await self._stack.aclose()
+        what = self.kind, program, dict(arguments)
+        return cast("Outcome", await self.nodes.do(_call, what))
 
 
 class NodeVerifier(Verifier):

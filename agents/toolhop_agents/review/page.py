@@ -20,16 +20,9 @@ from toolhop_tools.errors import counted
 PACKAGE = "toolhop_agents.review"
 BUTTONS = ((Ruling.ACCEPT, "a"), (Ruling.REJECT, "r"), (Ruling.SKIP, "s"))
 SCRIPT = asset("review.js", PACKAGE)
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        f"script-src {hash_source(SCRIPT)}",
-        "style-src 'unsafe-inline'",
-        "img-src data:",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
+POLICY = (
+    f"default-src 'none'; script-src {hash_source(SCRIPT)}; style-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 """The page's content security policy."""
 
@@ -57,14 +50,13 @@ def _text(text: str) -> str:
     return escape(visible(text))
 
 
-def _finished(session: ReviewSession) -> Iterator[str]:
+def _finished(session: ReviewSession) -> str:
     rejected = sum(review.ruling is Ruling.REJECT for review in session.said.values())
-    yield (
+    return (
         f'<main class="review"><p class="wait" id="finished">All '
         f"{counted(len(session.cases), 'item')} judged, {rejected} rejected. You can close this "
-        "page.</p>"
+        f"page.</p>{_picker(session, '')}</main>"
     )
-    yield f"{_picker(session, '')}</main>"
 
 
 def _picker(session: ReviewSession, item: str) -> str:
@@ -141,9 +133,9 @@ def _calls(session: ReviewSession, case: Case) -> Iterator[str]:
         "</form>"
     )
     trace = session.bench.trace(case.item)
-    made = [f"{call.raw.name}({call.raw.arguments})\n{call.feedback}" for call in trace.calls] \
-        if trace else []  # fmt: skip
-    yield f'<section id="results">{"".join(_part(Code(text)) for text in made)}</section>'
+    made = (Code(f"{call.raw.name}({call.raw.arguments})\n{call.feedback}")
+            for call in (trace.calls if trace else ()))  # fmt: skip
+    yield f'<section id="results">{"".join(map(_part, made))}</section>'
 
 
 def _sections(sections: Iterable[Section]) -> Iterator[str]:
