@@ -29,7 +29,6 @@ from toolhop_agents.construct.view import print_estimate, print_funnel, print_pl
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.runs.flags import goes_with
 from toolhop_agents.runs.signals import until_signal
-from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
 from toolhop_env.runs.files import held
 from toolhop_tools.construct.seeds import Seed
@@ -191,14 +190,14 @@ def _run(
 
 def _report(kind: type[Session], folder: Path, ended: Ended, flags: Mapping[str, Any]) -> None:
     if flags["estimate"]:
-        print_estimate(table_console(), folder, as_json=flags["as_json"])
+        print_estimate(folder, as_json=flags["as_json"])
         return
     if flags["as_json"]:
         counts = {"accepted": ended.accepted, "rejected": ended.rejected, "left": ended.left,
                   "asked": ended.took.replies, "cached": ended.took.cached_replies}  # fmt: skip
         click.echo(json.dumps({"folder": str(folder), **counts}))
         return
-    print_funnel(table_console(), folder, as_json=False)
+    print_funnel(folder, as_json=False)
     if took := ended.took.cached_replies:
         say(f"{took:,} of these replies came out of the cache and cost nothing")
     say(f"items: {folder / kind.data}")

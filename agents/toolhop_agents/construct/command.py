@@ -48,7 +48,6 @@ from toolhop_agents.construct.view import print_funnel, print_item
 from toolhop_agents.review.command import agreement, review
 from toolhop_agents.runs.flags import flag_name, operational
 from toolhop_agents.runs.settings import RunSettings
-from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
 from toolhop_tools.certify.file import of_items, path_for
 from toolhop_tools.construct.nested.kinds import Kinds
@@ -173,7 +172,7 @@ def show(folder: Path, item: str | None, *, as_json: bool) -> None:
     if item:
         print_item(folder, item, as_json=as_json)
     else:
-        print_funnel(table_console(), folder, as_json=as_json)
+        print_funnel(folder, as_json=as_json)
 
 
 construct.add_command(review)

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from toolhop_agents.construct import folder as folders
@@ -17,6 +16,7 @@ from toolhop_agents.construct.folder import StepLedger
 from toolhop_agents.construct.nested.session import NestSettings
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.runs.estimate import LEVEL, REPLICATES
+from toolhop_agents.table import table_console
 from toolhop_agents.terminal import visible
 from toolhop_env.statistics import totals
 from toolhop_env.statistics.wilson import wilson
@@ -104,9 +104,9 @@ def _nested_plan(
     ]
 
 
-def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:
+def print_funnel(folder: Path, *, as_json: bool) -> None:
     """What passed, by stage, and why items were rejected."""
-    books = folders.read_books(folder)
+    books, console = folders.read_books(folder), table_console()
     rows, whole = funnel(books), counts(books)
     refused = sum(bool(book.get("refused")) for book in books)
     if as_json:
@@ -190,7 +190,7 @@ def _readable(text: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def print_estimate(console: Console, folder: Path, *, as_json: bool) -> None:
+def print_estimate(folder: Path, *, as_json: bool) -> None:
     """What the items that are left will take, by those that are finished."""
     books = folders.read_books(folder)
     left = len(folders.read_seeds(folder)) - len(books)
@@ -219,4 +219,4 @@ def print_estimate(console: Console, folder: Path, *, as_json: bool) -> None:
             if row[1] is not None:
                 span = f"{text.format(row[1])} to {text.format(row[2])}"
         table.add_row(name.replace("_", " "), expected, span)
-    return console.print(table)
+    return table_console().print(table)
