@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from toolhop_agents.construct.ask import Context
-from toolhop_agents.construct.talk import Passed, by
+from toolhop_agents.construct.talk import Failed, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.code import code_findings, program
 from toolhop_tools.construct.replies import Code, Pairs, Records
@@ -74,7 +74,7 @@ class Compared:
 
         judge = by(lambda reply: code_findings(reply.code, self.schema, self.facts, None))
         outcome = await talk.settle(self.context.asking(asker), judge)
-        return cast("Code", outcome.reply).code if isinstance(outcome, Passed) else None
+        return None if isinstance(outcome, Failed) else cast("Code", outcome).code
 
     async def _results(self, code: str, unlike: Sequence[Difference]) -> list[JSON]:
         tables, results = invented(self.facts), list[JSON]()

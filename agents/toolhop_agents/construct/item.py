@@ -15,7 +15,7 @@ from toolhop_agents.construct.ask import Context, ItemLimitReached
 from toolhop_agents.construct.proof import Proof, closed_book
 from toolhop_agents.construct.read import read_item, try_wording
 from toolhop_agents.construct.table import ItemTable
-from toolhop_agents.construct.talk import Elsewhere, Failed, Passed, Talk
+from toolhop_agents.construct.talk import Elsewhere, Failed, Talk
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON
@@ -23,6 +23,7 @@ from toolhop_tools.answers import plain_number
 from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.blind.votes import ReadStatus
 from toolhop_tools.construct.accept import Criterion, hazards
+from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
 from toolhop_tools.construct.text import same
 from toolhop_tools.dates import whole_date
@@ -75,7 +76,7 @@ class Walk:
         """Have a stage's reply repaired in the next walk."""
         self._talks[place].send_back([replace(problem, place=None) for problem in problems])
 
-    async def _settle(self, place: Place) -> Passed | Failed | None:
+    async def _settle(self, place: Place) -> ReplyModel | Failed | None:
         """What a stage comes to; None where an earlier stage was sent back."""
         talk, ask, judge = self.table.stage(place)
         known = self._talks.get(place)
@@ -85,11 +86,6 @@ class Walk:
             self.begun.append(talk)
         outcome = await self._talks[place].settle(ask, judge)
         match outcome:
-            case Passed(reply):
-                self.table.replies[place] = reply
-                if self._stuck is not None and self._stuck.place == place:
-                    self._stuck = None
-                return outcome
             case Elsewhere(other, problems=problems):
                 if not self.has(other):
                     return outcome
@@ -103,6 +99,11 @@ class Walk:
                 self._back.add(place)
                 self.send_back(before, problems)
                 return None
+            case reply:
+                self.table.replies[place] = reply
+                if self._stuck is not None and self._stuck.place == place:
+                    self._stuck = None
+                return reply
 
 
 log = logging.getLogger(__name__)

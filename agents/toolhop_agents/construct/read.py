@@ -9,7 +9,7 @@ from typing import Any, cast
 from toolhop_agents.blind.readers import BlindQuestion
 from toolhop_agents.construct.ask import Context
 from toolhop_agents.construct.table import Built, chain_values
-from toolhop_agents.construct.talk import Passed, by
+from toolhop_agents.construct.talk import Failed, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.chain import Chain, Sibling
 from toolhop_tools.blind.siblings import chain_of
@@ -157,9 +157,9 @@ async def _reread(
 
     judge = by(lambda reply: question_findings(reply.question, hops))
     outcome = await talk.settle(context.asking(context.models.author), judge)
-    if not isinstance(outcome, Passed):
+    if isinstance(outcome, Failed):
         return None, ""
-    text = cast("FinalQuestion", outcome.reply).question
+    text = cast("FinalQuestion", outcome).question
     chain_hops = tuple(
         replace(own, answer=answer, arguments=None)
         for own, answer in zip(chain_of(item).hops, answers, strict=True)

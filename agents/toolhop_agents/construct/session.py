@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, cast
 
-import anyio
-
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import Asker, Context, Models, opened, paid_in, spent_in
 from toolhop_agents.construct.folder import StepLedger, key_of
@@ -39,6 +37,7 @@ from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION, Place, Stage
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
+from toolhop_tools.several import each
 
 Maker: TypeAlias = Callable[[Seed], Awaitable[dict[str, JSON]]]
 """Makes one item; its row of the ledger."""
@@ -132,7 +131,7 @@ class Session:
         try:
             if left:
                 await self._make(left, ended)
-            if self.settings.domains and ended.fault is None and not ended.stopped_by:
+            if self.settings.domains and not ended.stopped_by:
                 self.domains = await self._classified()
         except RunLimitReached as reached:
             ended.stopped_by = str(reached)
@@ -176,36 +175,23 @@ class Session:
         return [(seed, row) for seed, row in rows if row is not None]
 
     async def _make(self, left: Sequence[Seed], ended: Ended) -> None:
-        waiting = iter(left)
-        spending = self._spending()
-
         async with AsyncExitStack() as stack:
-            make = await self.maker(stack, await self.author(stack, spending))
+            make = await self.maker(stack, await self.author(stack, self._spending()))
 
-            async def take() -> None:
-                for seed in waiting:
-                    if ended.fault is not None:
-                        return
-                    try:
-                        row = await make(seed)
-                        self.ledger.add("item", self.key(seed), row)
-                        self.on_item(seed, bool(row["accepted"]))
-                        self._enough()
-                    except Exception as error:  # noqa: BLE001 -- the command raises it once all that is finished is written
-                        if ended.fault is None:
-                            ended.fault = error
-                        # A limit is looked at before each request: replies under way are paid for
-                        # and kept, and the other items then stop at it by themselves.
-                        if not isinstance(error, RunLimitReached):
-                            group.cancel_scope.cancel()
-                        return
+            async def finish(seed: Seed) -> None:
+                if ended.stopped_by:
+                    return
+                try:
+                    row = await make(seed)
+                    self.ledger.add("item", self.key(seed), row)
+                    self.on_item(seed, bool(row["accepted"]))
+                    self._enough()
+                except RunLimitReached as reached:
+                    # A limit is looked at before each request: replies under way are paid for and
+                    # kept, and the other items then stop at it by themselves.
+                    ended.stopped_by = ended.stopped_by or str(reached)
 
-            async with anyio.create_task_group() as group:
-                for _ in range(min(self.settings.max_samples, len(left))):
-                    group.start_soon(take)
-        if isinstance(ended.fault, RunLimitReached):
-            ended.stopped_by = str(ended.fault)
-            ended.fault = None
+            await each(left, finish, at_a_time=self.settings.max_samples)
 
     def _spending(self) -> Spending:
         settings = self.settings

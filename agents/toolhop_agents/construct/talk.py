@@ -33,13 +33,6 @@ MOST_SHOWN = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
-    """All checks hold."""
-
-    reply: ReplyModel
-
-
-@dataclass(frozen=True, slots=True)
 class Failed:
     """Why a stage does not pass, or an item is not made."""
 
@@ -90,8 +83,8 @@ class Talk:
         self.checks += [problem.check for problem in problems]
         self.passed, self.returned = False, True
 
-    async def settle(self, ask: Ask, judge: Judge) -> Passed | Failed:
-        """Ask until the checks hold, at most `repairs` times after the first reply.
+    async def settle(self, ask: Ask, judge: Judge) -> ReplyModel | Failed:
+        """Ask until the checks of a reply hold, at most `repairs` times after the first reply.
 
         A reply that passed before, or was the best where all failed, is judged again first, as
         earlier stages may have changed. A repair that breaks what held before is dropped, and the
@@ -128,7 +121,9 @@ class Talk:
                 return outcome
         return self._failed(f"{self.repairs} repairs are used up")
 
-    def _judged(self, text: str, reply: ReplyModel, found: Findings) -> Passed | Elsewhere | None:
+    def _judged(
+        self, text: str, reply: ReplyModel, found: Findings
+    ) -> ReplyModel | Elsewhere | None:
         found = Findings(found.held | {PARSE}, found.problems)
         self._keep(found.problems)
         self.checks += sorted(found.failed)
@@ -139,7 +134,7 @@ class Talk:
             self._dropped = tuple(problem for problem in found.problems if problem.check in broken)
         if found.ok:
             self.passed = True
-            return Passed(reply)
+            return reply
         other = [problem for problem in found.problems if problem.place not in {None, self.place}]
         if other and not broken:
             place = other[0].place

@@ -124,7 +124,7 @@ class NestBuilder:
             self.steps.append(talk.step())
         if isinstance(outcome, Failed):
             raise Rejected(outcome)
-        return outcome.reply
+        return outcome
 
     async def _chain(self) -> Nest:
         """Have tools and calls written as code."""
