@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.stages import Problem, Stage
+from toolhop_tools.construct.stages import Problem
 from toolhop_tools.construct.text import resolved
 from toolhop_tools.errors import faults
 from toolhop_tools.replied import json_in
@@ -229,18 +229,6 @@ class FinalQuestion(ReplyModel):
     """The question of the item."""
 
     question: Text
-
-
-SHAPES: Mapping[Stage, type[ReplyModel]] = {
-    Stage.DECOMPOSE: Decomposition,
-    Stage.TOOL: NewTool,
-    Stage.REFINE: RefinedTool,
-    Stage.CODE: Code,
-    Stage.SECOND: Code,
-    Stage.CALL: GoldArguments,
-    Stage.QUESTION: FinalQuestion,
-}
-"""Facts are `Records` or `Pairs`, by the kind of the tool."""
 
 
 def normalised(text: str) -> str:
