@@ -247,10 +247,7 @@ def test_domains_are_named_and_merged_and_asked_for_once(tmp_path: Path) -> None
             raise ValueError("no domain today")
         return respond(request)
 
-    seeds = [
-        *proposed("Geography", 1, (2, 7)),
-        *proposed("Music", 1, (2, 7)),
-    ]
+    seeds = [*proposed("Geography", 1, (2, 7)), *proposed("Music", 1, (2, 7))]
     folder = tmp_path / "made"
     with LoopbackServer(counted) as server:
         wanted = settings(server.base_url, domains=True, max_retries=0)
@@ -560,23 +557,22 @@ def test_settings_that_cannot_be_read_end_with_a_message(tmp_path: Path, kept: s
 
 
 def test_seeds_are_read_strictly(tmp_path: Path) -> None:
-    path = tmp_path / "seeds.jsonl"
-    path.write_text('{"question": "Which letter is first?", "answers": 1}\n{"question": "x"}\n')
-    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
-    assert done.returncode == 2
-    assert "answers" in done.stderr
-    assert "line 2" in done.stderr
-    path.write_text('{"question": "Which letter is the first one?"}\n')
-    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
-    assert "licence" in done.stderr
-    row = {"question": "Which letter is first?", "licence": "CC BY ND", "answer": "b"}
-    path.write_text(json.dumps(row) + "\n")
-    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
-    assert "allows changed copies" in done.stderr
+    def refused(*rows: dict[str, Any]) -> str:
+        path = tmp_path / "seeds.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
+        assert done.returncode == 2
+        return done.stderr
+
+    row = {"question": "Which letter is first?", "answer": "b"}
+    strict = refused({**row, "answers": 1}, {"question": "x"})
+    assert "answers" in strict
+    assert "line 2" in strict
+    assert "licence" in refused(row)
+    assert "allows changed copies" in refused({**row, "licence": "CC BY ND"})
     tasks = {"Which is it?": "a", "What of a?": "c"}
-    path.write_text(json.dumps({**row, "licence": "MIT", "sub_task": tasks}) + "\n")
-    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
-    assert "what the last sub-question has" in done.stderr
+    told = refused({**row, "licence": "MIT", "sub_task": tasks})
+    assert "what the last sub-question has" in told
 
 
 def test_an_item_like_one_of_a_test_set_is_rejected_when_the_files_are_written(

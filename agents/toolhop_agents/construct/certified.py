@@ -62,37 +62,6 @@ async def opened(settings: ReaderSettings) -> AsyncIterator[list[Model]]:
         yield [await stack.enter_async_context(client) for client in clients]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptAsk:
-    """Asks readers; a reply that the file has is not asked for again."""
-
-    models: Sequence[Model]
-    settings: ReaderSettings
-    readings: Readings
-
-    async def __call__(
-        self, reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
-    ) -> str:
-        """The text of a reply, kept before it is returned. See `readers.Ask`.
-
-        Raises:
-            ModelFault: the model could not be asked.
-            ReadingsError: the reply cannot be kept.
-        """
-        own, wire = self.settings.readers[reader], list[JSON](messages_to_wire(messages))
-        # What is asked is in the messages; where it is asked is not: a server may move.
-        digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)
-        if (row := self.readings.replies.get(digest)) is not None:
-            return without_thoughts(str(row["text"]))
-        reply = await self.models[reader].reply(messages, ())
-        text = str(sendable(reply.content))
-        usage = asdict(reply.usage)
-        self.readings.add_reply(
-            digest, {"item": key, "model": own.model, "text": text, "usage": usage}
-        )
-        return without_thoughts(text)
-
-
 def unread(
     items: Sequence[Item],
     certificates: Mapping[str, Certificate],
@@ -127,8 +96,22 @@ async def read_all(
         ModelFault, ReadingsError, SandboxFault, SandboxUnavailable: what was read stays kept.
     """
     async with opened(settings) as models:
+
+        async def ask(
+            reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
+        ) -> str:
+            """The text of a reply, kept before it is used; one that is kept is not asked for."""
+            own, wire = settings.readers[reader], list[JSON](messages_to_wire(messages))
+            # What is asked is in the messages; where it is asked is not: a server may move.
+            digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)
+            if digest not in readings.replies:
+                reply = await models[reader].reply(messages, ())
+                text, usage = str(sendable(reply.content)), asdict(reply.usage)
+                row: dict[str, JSON] = {"item": key, "model": own.model, "text": text}
+                readings.add_reply(digest, {**row, "usage": usage})
+            return without_thoughts(str(readings.replies[digest]["text"]))
+
         names = [reader.model for reader in settings.readers]
-        ask = KeptAsk(models, settings, readings)
         readers = Readers(names, settings.votes, ask, settings.seed)
 
         async def read(item: Item) -> None:
