@@ -105,7 +105,7 @@ def asked(documented: Documented) -> list[Message]:
     if records := records_of(documented.tool.program.source):
         values["records"] = [*records[:2]]
     text = inputs(Stage.SECOND, values)
-    return [SystemMessage(load().system("second")), UserMessage(text)]
+    return [SystemMessage(load().texts["second"]), UserMessage(text)]
 
 
 async def compared(

@@ -79,7 +79,10 @@ def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
     if not isinstance(outcome, Returned):
         return None
     value = read_result(outcome.json_text)
-    return None if tells_of_error(value) else _scalar(part_at(value, path))
+    part = None if tells_of_error(value) else part_at(value, path)
+    if isinstance(part, dict | list | bool) or part is None:
+        return None
+    return leaf_text(part).strip() or None
 
 
 async def walked(
@@ -111,12 +114,6 @@ def part_at(value: JSON, path: Sequence[str | int]) -> JSON:
         else:
             return None
     return value
-
-
-def _scalar(value: JSON) -> str | None:
-    if isinstance(value, dict | list | bool) or value is None:
-        return None
-    return leaf_text(value).strip() or None
 
 
 def answer_findings(

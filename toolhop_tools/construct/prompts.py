@@ -41,10 +41,6 @@ class Prompts:
         text = json.dumps(dict(self.texts), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def system(self, name: str) -> str:
-        """What a stage is asked to do."""
-        return self.texts[name]
-
     def repair(self, problems: Sequence[Problem]) -> str:
         """What is wrong with a reply."""
         return self.texts["repair"].replace(

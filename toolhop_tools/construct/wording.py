@@ -36,6 +36,7 @@ def chain_changes(
     """The changes of one hop's gold call, as it is `written` with ``{k}`` for earlier answers:
     another choice, a condition dropped, another literal. Other records' keys are those of `facts`.
     """
+    refers = any(references(text) for text in texts(dict(written)))
     for name, value in written.items():
         if any(references(text) for text in texts(value)):
             continue
@@ -44,17 +45,13 @@ def chain_changes(
             yield ChainChange(hop, f"{name} left out, which was {value!r}", rest)
         for other in _others(value, described(schema.parameters).get(name)):
             changed = {**written, name: other}
-            if fits(compiled(schema.parameters), schema.parameters, changed) or _refers(written):
+            if fits(compiled(schema.parameters), schema.parameters, changed) or refers:
                 yield ChainChange(hop, f"{name}={other!r} in place of {value!r}", changed)
         keys = facts.lookup.parameters if isinstance(facts, Records) else ()
         for call in other_calls(facts, written, 2):
             if name in keys and call.get(name) != value:
                 what = f"{name}={call[name]!r} in place of {value!r}"
                 yield ChainChange(hop, what, {**written, name: call[name]})
-
-
-def _refers(written: Mapping[str, JSON]) -> bool:
-    return any(references(text) for text in texts(dict(written)))
 
 
 def _others(value: JSON, schema: JSON) -> list[JSON]:

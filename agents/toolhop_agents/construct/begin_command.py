@@ -176,8 +176,9 @@ def _run(
     kind: type[Session], folder: Path, settings: Settings, most: int | None
 ) -> tuple[Ended, bool]:
     total = len(folders.read_seeds(folder)[:most])
+    finished = len([*folders.StepLedger(folder, more=False).rows("item")])
     ended = Ended()
-    with Steps(ErrorConsole(), "items", total, min(folders.finished(folder), total)) as shown:
+    with Steps(ErrorConsole(), "items", total, min(finished, total)) as shown:
 
         async def work() -> None:
             await make(

@@ -134,15 +134,6 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-def finished(folder: Path) -> int:
-    """How many items are finished, by the ledger.
-
-    Raises:
-        LedgerError: it cannot be read.
-    """
-    return sum(1 for _ in StepLedger(folder, more=False).rows("item"))
-
-
 @contextmanager
 def _whole(path: Path) -> Iterator[Path]:
     try:

@@ -153,7 +153,7 @@ class Session:
 
             async def ask(item: str, prompt: str, values: Mapping[str, JSON]) -> str:
                 messages: list[Message] = [
-                    SystemMessage(self.prompts.system(prompt)),
+                    SystemMessage(self.prompts.texts[prompt]),
                     UserMessage(inputs(Stage.DOMAIN, values)),
                 ]
                 seed, version = seeds.get(item, ALL_ITEMS), self.prompts.version(prompt)

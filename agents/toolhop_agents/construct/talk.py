@@ -153,7 +153,7 @@ class Talk:
         ]
 
     def _messages(self) -> list[Message]:
-        said: list[Message] = [SystemMessage(self.prompts.system(self.prompt))]
+        said: list[Message] = [SystemMessage(self.prompts.texts[self.prompt])]
         said.append(UserMessage(self.inputs))
         if self._best is not None:
             problems = [*self._findings.problems]

@@ -74,7 +74,14 @@ class NestBuilder:
         except ItemLimitReached as reached:
             row |= Failed(Place(Stage.ACCEPT), str(reached)).row()
         if self.ballots:
-            self._record_reading()
+            agree = sum(ballot.vote is Vote.AGREES for ballot in self.ballots)
+            models, ballots = self.context.models, list[JSON](map(asdict, self.ballots))
+            readers: list[JSON] = [reader.model.name for reader in models.readers]
+            figure: JSON = {
+                "readers": readers, "votes": models.votes, "agree": agree, "ballots": ballots,
+            }  # fmt: skip
+            holds = self.reading is ReadStatus.READ
+            self.criteria.append(NestCriterion.READ.row(figure, holds=holds))
         row |= {"criteria": self.criteria, "steps": self.steps, "reading": self.reading.value}
         return row
 
@@ -208,24 +215,13 @@ class NestBuilder:
         Random(f"{self.shuffle}/{self.seed.id}/{vote}").shuffle(tools)
         name = Stage.REBUILD.value
         messages = (
-            SystemMessage(prompts.system(name)),
+            SystemMessage(prompts.texts[name]),
             UserMessage(inputs(Stage.REBUILD, {"task": nest.task, "tools": tools})),
         )
         ask = self.context.asking(reader)
         text = await ask(Place(Stage.REBUILD), prompts.version(name), messages)
         verdict, words = vote_of(nest, text)
         return Ballot(reader.model.name, sample, verdict, words)
-
-    def _record_reading(self) -> None:
-        ballots: list[JSON] = [asdict(ballot) for ballot in self.ballots]
-        agree = sum(ballot.vote is Vote.AGREES for ballot in self.ballots)
-        models = self.context.models
-        readers: list[JSON] = [reader.model.name for reader in models.readers]
-        figure: JSON = {
-            "readers": readers, "votes": models.votes, "agree": agree, "ballots": ballots,
-        }  # fmt: skip
-        holds = self.reading is ReadStatus.READ
-        self.criteria.append(NestCriterion.READ.row(figure, holds=holds))
 
 
 # -- put to the product's own reader and scorer of NesTools --------------------------------------
