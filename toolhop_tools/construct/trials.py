@@ -84,7 +84,7 @@ def _form_trial(schema: ToolSchema, contract: Contract, plain: Sequence[Call]) -
     form = compiled(contract.result_form)
     chosen = [{**call, name: value} for call in plain[:_FEW]
               for name, value in choices(schema.parameters)]  # fmt: skip
-    calls = [*plain, *(call for call in chosen if _takes(schema, call))]
+    calls = [*plain, *(call for call in chosen if takes(schema, call))]
 
     def wrong(results: Sequence[JSON]) -> str:
         for call, result in zip(calls, results, strict=True):
@@ -103,11 +103,11 @@ def _limit_trials(schema: ToolSchema, contract: Contract, plain: Sequence[Call])
                 continue
             beyond = (edge + step * by for by in (1, 10, 0.5))
             outside = [{**plain[0], limit.parameter: value} for value in beyond]
-            outside = [call for call in outside if _takes(schema, call)]
+            outside = [call for call in outside if takes(schema, call)]
             # No record has to have a key at the edge. Limits may depend on each other.
             within = [] if limit.parameter in keys else plain
             inside = [{**call, limit.parameter: edge} for call in within]
-            inside = [call for call in inside if _takes(schema, call)]
+            inside = [call for call in inside if takes(schema, call)]
             if inside or outside:
                 yield _limit_trial(schema, limit.parameter, inside, outside)
 
@@ -147,7 +147,7 @@ def _error_trials(
                 {"error": message.replace("{given}", key).replace("{known}", ", ".join(order))}
                 for order in (known, sorted(known), listed)
             ]
-            if _takes(schema, call):
+            if takes(schema, call):
                 yield _error_trial(schema, call, wanted)
 
 
@@ -187,7 +187,7 @@ def _spelling_trials(
             for variant, kind, forgiven in spelled:
                 varied = {**call, parameter: variant}
                 tried = (lookup or forgiven) and variant not in taken
-                if tried and _takes(schema, varied):
+                if tried and takes(schema, varied):
                     yield _spelling_trial(schema, call, varied, kind, forgiven=forgiven)
 
 
@@ -243,7 +243,8 @@ def _variants(text: str, kind: Forgives) -> Iterator[str]:
     return (variant for variant in dict.fromkeys(made) if variant != text)
 
 
-def _takes(schema: ToolSchema, call: Call) -> bool:
+def takes(schema: ToolSchema, call: Mapping[str, JSON]) -> bool:
+    """Whether the simulator takes a call."""
     return fits(compiled(schema.parameters), schema.parameters, call)
 
 

@@ -14,7 +14,8 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.facts import other_calls
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.text import references, texts
-from toolhop_tools.declared import compiled, described, fits, required
+from toolhop_tools.construct.trials import takes
+from toolhop_tools.declared import compiled, described, required
 from toolhop_tools.model import ToolSchema
 
 
@@ -45,7 +46,7 @@ def chain_changes(
             yield ChainChange(hop, f"{name} left out, which was {value!r}", rest)
         for other in _others(value, described(schema.parameters).get(name)):
             changed = {**written, name: other}
-            if fits(compiled(schema.parameters), schema.parameters, changed) or refers:
+            if takes(schema, changed) or refers:
                 yield ChainChange(hop, f"{name}={other!r} in place of {value!r}", changed)
         keys = facts.lookup.parameters if isinstance(facts, Records) else ()
         for call in other_calls(facts, written, 2):

@@ -42,8 +42,7 @@ from toolhop_tools.construct.facts import other_calls
 from toolhop_tools.construct.seeds import World, forbids
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import called, same, texts
-from toolhop_tools.construct.trials import Call
-from toolhop_tools.declared import compiled, fits
+from toolhop_tools.construct.trials import Call, takes
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Item, Tool
 
@@ -193,7 +192,7 @@ class Proof:
             for option in ({}, *({name: value} for name, value in choices(schema))):
                 for calls in zip(*made, strict=False):
                     sets: list[Call] = [{**call, **option} for call in calls]
-                    if not all(fits(compiled(schema), schema, call) for call in sets):
+                    if not all(takes(later.schema, call) for call in sets):
                         continue
                     if tells_ahead([*await self._leaves(later.tool, sets)], answers):
                         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from toolhop_agents.card.page import NOT_KNOWN, Part, Table
@@ -32,8 +33,7 @@ def figures(material: Material) -> dict[str, Any]:
         "disputed": [item for item, of in words.items() if is_disputed(of)],
         "rejected": [item for item, of in words.items() if fate(of) is Ruling.REJECT],
         "samples": [
-            {"size": drawn.size, "seed": drawn.seed, "judged": drawn.judged, "wrong": drawn.wrong,
-             "wrong_at_most": wilson_upper(drawn.wrong, drawn.judged)}
+            {**asdict(drawn), "wrong_at_most": wilson_upper(drawn.wrong, drawn.judged)}
             for drawn in samples(words, material.digests)
         ],
     }  # fmt: skip

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.code import is_literal
 from toolhop_tools.construct.nested.model import (
     KINDS,
     MARK,
@@ -202,9 +203,7 @@ def _tool(node: ast.FunctionDef, notes: Notes) -> Api:
         text = f"the signature of {node.name} is ({ast.unparse(own)}), its docstring says"
         notes.add("signature", line, f"{text} ({documented}): they have to be the same.")
     for default in node.args.defaults:
-        try:
-            ast.literal_eval(default)
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        if not is_literal(default):
             text = f"the default {ast.unparse(default)[:40]} is no literal."
             notes.add("signature", default.lineno, text)
     return Api(node.name, description, parameters, (*fields[REQUIRED],), fields[RETURNS])

@@ -1,15 +1,9 @@
 """What kind of thing parameters take and results are, as data (``kinds.json`` has the built-in
-tools). Nothing is read out of names or descriptions.
+tools). Nothing is read out of names or descriptions. docs/construct-nestools.md shows the form.
 
-    {"kinds": {"city": {"words": "the name of a city", "is": ["name"]}, ...},
-     "tools": {"river_capital": {
-         "parameters": {"river": "river"},
-         "responses": {"": {"name": "capital", "kind": "city", "about": "the capital"}}}}}
-
-Responses are keyed by the path of the leaf, its keys joined by dots; "" is the result itself.
-``[city]`` is a list of cities; a parameter that is a list takes cities as its elements, too, where
-its kind is written ``city``. What depends on another argument is written
-``{"of": ARGUMENT, "cases": {VALUE: ...}}``.
+Responses are keyed by the path of the leaf, its keys joined by dots; "" is the result itself. A
+parameter that is a list of ``[city]`` takes lists; where its kind is written ``city``, it takes
+cities as its elements, too.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.construct.nested.assemble import (
     FROM_ITEM,
@@ -33,8 +32,9 @@ from toolhop_tools.construct.nested.assemble import (
 )
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.model import MOST_CALLS, kind_of
-from toolhop_tools.declared import compiled, described, fits
-from toolhop_tools.model import Item, Tool, canonical
+from toolhop_tools.construct.trials import takes
+from toolhop_tools.declared import described
+from toolhop_tools.model import Item, canonical
 from toolhop_tools.words import scalars
 
 TRIES = 30
@@ -158,7 +158,7 @@ async def pool_of(
             ):  # fmt: skip
                 continue
             key = f"{hop.tool.name} {canonical(dict(gold))}"
-            if key in starts or not _fits(hop.tool, gold):
+            if key in starts or not takes(hop.tool.schema, gold):
                 continue
             if (value := returned(await run(body, gold))) is not None:
                 starts[key] = Executed(hop.tool, dict(gold), value)
@@ -174,10 +174,6 @@ async def pool_of(
                 pair = (source.tool.name, call.tool.name)
                 known.setdefault(pair, set()).add(edge(source, call, link, kinds))
     return Pool((*starts.values(),), origins, known, kinds, doubtful)
-
-
-def _fits(tool: Tool, arguments: Mapping[str, JSON]) -> bool:
-    return fits(compiled(tool.schema.parameters), tool.schema.parameters, arguments)
 
 
 @dataclass
@@ -287,7 +283,7 @@ class Search:
                 arguments = link.put(arguments, link.leaf.value)
             given = [canonical(part) for _, part in scalars(arguments)]
             twice = any(given.count(canonical(link.leaf.value)) > 1 for link in links)
-            if twice or not _fits(start.tool, arguments):
+            if twice or not takes(start.tool.schema, arguments):
                 continue
             value = returned(await self.run(start.tool.program, arguments))
             # A result that is nothing, the same without the response, or said before is no use.
