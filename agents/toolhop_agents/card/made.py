@@ -18,9 +18,8 @@ from toolhop_agents.construct.settings import TOLD_SETTINGS
 from toolhop_agents.review.figures import figures as review_figures
 from toolhop_agents.review.figures import parts as review_parts
 from toolhop_env.statistics.effective import effective
-from toolhop_tools.construct.funnel import Taken, lost
-from toolhop_tools.construct.funnel import funnel as stages
-from toolhop_tools.construct.stages import Stage
+from toolhop_tools.construct.stages import Stage, Taken, lost
+from toolhop_tools.construct.stages import funnel as stages
 
 READ, CLOSED_BOOK = "read", "closed-book"
 """Criteria in the books that models are asked for."""

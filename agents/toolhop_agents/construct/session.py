@@ -30,11 +30,10 @@ from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.domains import classify
 from toolhop_tools.construct.duplicates import VERSION as DUPLICATES
 from toolhop_tools.construct.duplicates import Against, crowded, duplicates
-from toolhop_tools.construct.funnel import counts, first_pass
 from toolhop_tools.construct.prompts import Prompts, inputs
 from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import VERSION, Place, Stage
+from toolhop_tools.construct.stages import VERSION, Place, Stage, counts, first_pass
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
 from toolhop_tools.several import each

@@ -21,11 +21,10 @@ from toolhop_agents.terminal import visible
 from toolhop_env.statistics import totals
 from toolhop_env.statistics.wilson import wilson
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.funnel import Row, Taken, counts, funnel, lost
 from toolhop_tools.construct.nested.pool import Meaning
 from toolhop_tools.construct.nested.seeds import NestSeed, Way
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import OF_A_HOP, Place
+from toolhop_tools.construct.stages import OF_A_HOP, Place, Row, Taken, counts, funnel, lost
 from toolhop_tools.errors import BadChoice
 
 FIGURES = ("replies", "input_tokens", "output_tokens", "cost_usd")
