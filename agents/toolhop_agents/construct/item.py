@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from toolhop_agents.construct.ask import Context, ItemLimitReached
@@ -238,11 +239,8 @@ class ItemBuilder:
         parts: list[JSON] = [
             item.digest, context.seed.licence, [*self.sandboxes], self.official_safe, calls,
         ]  # fmt: skip
-
-        async def run() -> Findings:
-            return await Proof(context, self.sandboxes, built, self.official_safe).findings(item)
-
-        findings = await context.remembered("item", parts, run)
+        proof = Proof(context, self.sandboxes, built, self.official_safe)
+        findings = await context.remembered("item", parts, partial(proof.findings, item))
         figures: Mapping[str, Any] = findings.figures
         self.criteria = [*figures["criteria"]]
         self._certificate = figures["certificate"]

@@ -57,7 +57,6 @@ class Ended:
     left: int = 0
     stopped_by: str = ""
     fault: Exception | None = None
-    duplicates: dict[str, str] = field(default_factory=dict)
     took: Spent = field(default_factory=Spent)
     """In all sessions: what was paid for, and what a cache saved."""
 
@@ -268,22 +267,22 @@ class Session:
     def write(self, ended: Ended) -> None:
         """The files, by what the ledger has; nothing in them hangs on when it was written."""
         finished = self.finished
-        ended.accepted = self.write_data([own for own in finished if own[1]["accepted"]], ended)
-        books = [self.book(seed, row, ended.duplicates) for seed, row in finished]
+        made = [own for own in finished if own[1]["accepted"]]
+        repeated = self.write_data(made)
+        books = [self.book(seed, row, repeated) for seed, row in finished]
         folders.write_lines(self.folder / folders.BOOKS, books)
         folders.write_text(self.folder / folders.FUNNEL, json.dumps(counts(books), indent=1))
+        ended.accepted = len(made) - len(repeated)
         ended.rejected = len(finished) - ended.accepted
         ended.left = len(self.seeds) - len(finished)
         ended.took = paid_in(self.ledger)
 
-    def write_data(self, made: Made, ended: Ended) -> int:
-        """Write the data set of what stages accepted, but for duplicates, which `ended` gets; how
-        much it is.
-        """
+    def write_data(self, made: Made) -> dict[str, str]:
+        """Write the data set of what stages accepted, but for duplicates; by id, of what they are."""
         settings, home = self.settings, self.folder
         items = _items([row["row"] for _, row in made])
-        ended.duplicates = _duplicates(items, settings.against, settings.per_template)
-        accepted = [row for seed, row in made if seed.id not in ended.duplicates]
+        repeated = _duplicates(items, settings.against, settings.per_template)
+        accepted = [row for seed, row in made if seed.id not in repeated]
         named = {name: {"domain": domain} for name, domain in self.domains.items()}
         rows = ({**row["row"], **named.get(row["item"], {})} for row in accepted)
         folders.write_lines(home / folders.ITEMS, rows)
@@ -291,7 +290,7 @@ class Session:
         if settings.readers:
             refused = (row["refused"] for _, row in self.finished if "refused" in row)
             folders.write_lines(home / folders.REFUSED, refused)
-        return len(accepted)
+        return repeated
 
     def book(
         self, seed: Seed, row: Mapping[str, Any], repeated: Mapping[str, str]

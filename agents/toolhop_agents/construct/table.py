@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias, TypeVar, cast
 
 from toolhop_agents.construct.ask import Context
@@ -353,10 +354,7 @@ class ItemTable:
         if not findings.ok:
             return findings
         gold = Gold(arguments, answer, "written", certified=True)
-
-        async def run() -> Findings:
-            return await self.context.verifier.properties(tool, gold=gold)
-
+        run = partial(self.context.verifier.properties, tool, gold=gold)
         parts = [*_parts(tool), dict(arguments), answer]
         return findings + await self.context.remembered("call", parts, run)
 

@@ -23,7 +23,7 @@ from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import Asker, Context, Models
 from toolhop_agents.construct.folder import key_of
 from toolhop_agents.construct.nested.build import NestBuilder
-from toolhop_agents.construct.session import Ended, Made, Maker, Session
+from toolhop_agents.construct.session import Made, Maker, Session
 from toolhop_agents.construct.settings import Author, Settings
 from toolhop_agents.runs.flags import Flag
 from toolhop_sandbox.outcome import JSON
@@ -95,14 +95,13 @@ class NestSession(Session):
         way = cast("NestSeed", seed).way.value
         return {**super().book(seed, row, repeated), "way": way, "reading": row["reading"]}
 
-    def write_data(self, made: Made, ended: Ended) -> int:
+    def write_data(self, made: Made) -> dict[str, str]:
         """The official files, and where each task comes from."""
         against = Against([item for name in self.settings.against for item in load(name).items])
-        ended.duplicates = duplicates([(seed.id, row["row"]) for seed, row in made], against)
-        kept = [(seed, row) for seed, row in made if seed.id not in ended.duplicates]
+        repeated = duplicates([(seed.id, row["row"]) for seed, row in made], against)
+        kept = [(seed, row) for seed, row in made if seed.id not in repeated]
         beside = self._distractors(kept)
         lacking = [name for name, apis in beside.items() if apis is None]
-        ended.duplicates |= dict.fromkeys(lacking, "without enough distractors")
         lines: dict[str, list[dict[str, JSON]]] = {name: [] for name in (DATA, IDS, PROVENANCE)}
         if self.settings.distractors:
             lines[PROMPTS] = []
@@ -114,7 +113,7 @@ class NestSession(Session):
                 rows.append({"test_id": test_id, **official[name]})
         for name, rows in lines.items():
             folders.write_lines(self.folder / name, rows)
-        return len(whole)
+        return repeated | dict.fromkeys(lacking, "without enough distractors")
 
     def _distractors(self, kept: Made) -> dict[str, list[Api] | None]:
         """By task: the tools shown beside its own; None where there are too few.
