@@ -278,7 +278,7 @@ class Session:
         ended.took = paid_in(self.ledger)
 
     def write_data(self, made: Made) -> dict[str, str]:
-        """Write the data set of what stages accepted, but for duplicates; by id, of what they are."""
+        """Write the data set of what stages accepted; by id, the duplicates that are left out."""
         settings, home = self.settings, self.folder
         items = _items([row["row"] for _, row in made])
         repeated = _duplicates(items, settings.against, settings.per_template)
