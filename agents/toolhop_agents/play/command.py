@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -224,10 +223,8 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None
     # rich and prompt_toolkit are imported for a game alone: help has to be instant.
     from anyio.from_thread import start_blocking_portal
 
-    from toolhop_agents.benchmarks import binding_of
     from toolhop_agents.play.branches import Branches, Typist
     from toolhop_agents.play.game import Game
-    from toolhop_agents.serve.seat import Seat
     from toolhop_env.responders import StandIns
 
     with start_blocking_portal() as portal:
@@ -245,22 +242,23 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None
             store = RunStore.create(settings.log_dir, folder_name(settings), facts, [item])
             screen, typist = _screen(), Typist()
             unit = WorkUnit(item, settings.modes[0], 1)
-            seat = Seat(
-                item,
+            # A labelled item has a user who knows what its question hides.
+            stand_ins = StandIns(
+                simulator=typist,
+                user=None if FIELD in item.gold else typist,
+                described=binding_of(item.benchmark).described,
+            )
+            game = Branches(
+                portal,
                 opened,
+                store,
+                unit,
                 setting(settings, unit),
-                sink=store.sink,
-                name=lambda branch: replace(unit, attempt=branch).name,
-                # A labelled item has a user who knows what its question hides.
-                stand_ins=StandIns(
-                    simulator=typist,
-                    user=None if FIELD in item.gold else typist,
-                    described=binding_of(item.benchmark).described,
-                ),
+                typist=typist,
+                stand_ins=stand_ins,
                 resume_from=begun,
             )
-            with portal.wrap_async_context_manager(seat):
-                branches = Branches(seat, portal, store, typist)
+            with game as branches:
                 lines = _lines(screen, lambda: branches.episode.tools)
                 Game(branches, screen, lines, shown_to(settings.agent or "")).play()
             end = ended(
