@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.retry import Backoff
@@ -128,7 +129,8 @@ def refusals(*, adaptive: bool) -> tuple[int, int]:
         backoff = Backoff(first_s=0.01, longest_s=0.05)
         replies = 0
         async with open_model(
-            "openai/x", base_url=url, max_retries=200, backoff=backoff, connections=connections
+            "openai/x",
+            ModelOptions(base_url=url, max_retries=200, backoff=backoff, connections=connections),
         ) as model:
 
             async def ask(number: int) -> None:
@@ -157,7 +159,7 @@ def test_planned_refusals_are_counted_and_every_question_is_answered() -> None:
     async def main(url: str) -> Connections:
         connections = Connections(4)
         async with (
-            open_model("openai/x", base_url=url, connections=connections) as model,
+            open_model("openai/x", ModelOptions(base_url=url, connections=connections)) as model,
             anyio.create_task_group() as tasks,
         ):
             for number in range(30):

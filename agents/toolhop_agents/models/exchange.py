@@ -7,10 +7,11 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol, Self
 
 from pydantic import TypeAdapter
 
-from toolhop_agents.models.base import NoKey
+from toolhop_agents.models.base import Model, NoKey
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff, RequestFailed, fault, repeated
@@ -43,6 +44,20 @@ REFUSED_FORMAT = frozenset({400, 422})
 
 OF_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
 """Parameters that mean something only beside tools."""
+
+
+class Client(Model, Protocol):
+    """A model that holds connections, to be closed after use; ``async with`` does it."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
 
 
 class Api(StrEnum):
@@ -78,23 +93,29 @@ class ModelOptions:
     """How a model is asked. None leaves a parameter to the provider."""
 
     base_url: str | None = None
+    """Where to ask instead of the provider's own address. Keys are then optional."""
     temperature: float | None = 0
     max_tokens: int | None = None
+    """Limit of one reply. Sent as ``max_completion_tokens`` to OpenAI itself."""
     seed: int | None = None
+    """Passed on where litellm says that the provider takes one; few keep its promise."""
     timeout_s: float = 120
     """Limit of each request, in seconds; retries and waits come on top."""
     max_retries: int = 5
+    """How many failed requests are repeated, where repeating can help."""
     extra: Mapping[str, JSON] = field(default_factory=dict)
-    """Further parameters by their name in the request; they win over the ones above."""
+    """Further parameters by their name in the request, such as ``{"reasoning_effort": "low"}``;
+    they win over the ones above."""
     backoff: Backoff = field(default_factory=Backoff)
     connections: Gate | None = None
     """Bounds the requests under way at a time; None leaves that to who asks."""
     price: Price | None = None
-    """What tokens cost where the response does not state it."""
+    """What tokens cost where the response does not state it; without it, litellm's bundled table,
+    which knows the models of providers and none of a server of one's own."""
     temperature_optional: bool = False
     """Ask without the temperature where the server refuses it, as those of reasoning models do."""
     api: Api = Api.CHAT
-    """Of models that are asked through `openai`."""
+    """The protocol that an ``openai/`` model is asked in."""
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO
     """Which thoughts of earlier turns are sent back."""
     strict_tools: bool = False
@@ -122,12 +143,11 @@ class ModelRequest:
     messages: Sequence[Message]
     tools: Sequence[ToolSchema]
     parameters: Body
-    history: ReasoningHistory
-    strict_tools: bool = False
+    options: ModelOptions
 
     def body(self, *, objects_only: bool) -> Body:
         """The request; see `messages_to_wire` for `objects_only`."""
-        messages = remembered(self.messages, self.history)
+        messages = remembered(self.messages, self.options.reasoning_history)
         body: Body = {
             "model": self.model,
             "messages": [*messages_to_wire(messages, objects_only=objects_only)],
@@ -142,18 +162,13 @@ class ModelRequest:
     def _tool(self, tool: ToolSchema) -> dict[str, JSON]:
         sent = tool.to_openai()
         function = sent["function"]
-        if self.strict_tools and isinstance(function, dict):
+        if self.options.strict_tools and isinstance(function, dict):
             return {**sent, "function": {**function, "strict": True}}
         return sent
 
 
 async def ask(
-    send: Send,
-    question: ModelRequest,
-    options: ModelOptions,
-    *,
-    asked: str,
-    hint: Callable[[int], str],
+    send: Send, question: ModelRequest, *, asked: str, hint: Callable[[int], str]
 ) -> Reply:
     """The reply to `question`, with `retries` and `wall_s` filled.
 
@@ -164,15 +179,14 @@ async def ask(
 
     Args:
         send: sends one request.
-        question: what to ask.
-        options: limits and waits.
+        question: what to ask, with its limits and waits.
         asked: who is asked, for the fault's text.
         hint: what to do about a status, where the client knows more; else "".
 
     Raises:
         ModelFault: no usable reply after the retries that make sense.
     """
-    started = time.perf_counter()
+    options, started = question.options, time.perf_counter()
     objects_only = False
 
     async def once() -> Reply:

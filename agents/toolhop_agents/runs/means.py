@@ -21,7 +21,9 @@ from toolhop_agents.benchmarks.predictions import (
     read_predictions,
     turns_of,
 )
+from toolhop_agents.models.base import Model
 from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.reach import reach
 from toolhop_agents.runs.play import AgentSource, Means
@@ -116,17 +118,18 @@ async def open_stand_ins(
     Raises:
         ModelFault: a model that is asked for cannot be had.
     """
+
+    async def opened(model: str, base_url: str | None) -> Model:
+        options = ModelOptions(base_url=base_url, temperature_optional=True)
+        return await stack.enter_async_context(open_model(model, options))
+
     found = StandIns(described=binding.described)
     if settings.simulator is not None:
-        model = open_model(
-            settings.simulator, base_url=settings.simulator_base_url, temperature_optional=True
-        )
-        found = replace(found, simulator=ModelSimulator(await stack.enter_async_context(model)))
+        model = await opened(settings.simulator, settings.simulator_base_url)
+        found = replace(found, simulator=ModelSimulator(model))
     if settings.user_model is not None:
-        model = open_model(
-            settings.user_model, base_url=settings.user_model_base_url, temperature_optional=True
-        )
-        found = replace(found, wording=ModelWording(await stack.enter_async_context(model)))
+        model = await opened(settings.user_model, settings.user_model_base_url)
+        found = replace(found, wording=ModelWording(model))
     return found
 
 
