@@ -29,7 +29,6 @@ from toolhop_agents.models.own_host import LOOPBACK, REFUSED, is_own
 from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_env.messages import RawCall, Reply, Thoughts
 from toolhop_sandbox.errors import SandboxUnavailable
-from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
 
 
@@ -195,17 +194,7 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
 
 
 def _observation(seen: Seen) -> TurnObservation:
-    tools: list[JSON] = [
-        {
-            "type": "function",
-            "function": {
-                "name": one.name,
-                "description": one.description,
-                "parameters": dict(one.parameters),
-            },
-        }
-        for one in seen.tools
-    ]
+    tools = [schema.to_openai() for schema in seen.tools]
     return TurnObservation(messages=messages_to_wire(seen.messages), tools=tools)
 
 

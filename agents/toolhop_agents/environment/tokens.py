@@ -78,7 +78,7 @@ class TokenizedEpisode:
                 tools or results out.
         """
         own = () if tokenizer.eos_token_id is None else (tokenizer.eos_token_id,)
-        self._tokenizer, self._tools = tokenizer, [_tool(one) for one in tools] or None
+        self._tokenizer, self._tools = tokenizer, [one.to_openai() for one in tools] or None
         self._ends = tuple(ends) or own
         self._end: int | None = None
         """The token that ended the model's last turn; None where the turn was cut."""
@@ -86,7 +86,7 @@ class TokenizedEpisode:
         given = self._shown(prompt, asks=True)
         if self._tools and given == self._shown(prompt, asks=True, without_tools=True):
             raise self._refused("does not show tools")
-        self._try()
+        self._try(tools[0].name if tools else "")
         self.prompt_ids = self._encoded(given)
         self._begun = _begun(given)
         self.completion_ids: list[int] = []
@@ -142,11 +142,10 @@ class TokenizedEpisode:
         if self.logprobs is not None:
             self.logprobs += [0.0] * len(ids)
 
-    def _try(self) -> None:
-        """See that the template goes on after a call, or in the text format after a reply."""
-        name = self._tools[0]["function"]["name"] if self._tools else ""
-        reply = AssistantMessage("", (RawCall("call_1", name, "{}"),) if self._tools else ())
-        given = ToolMessage("call_1", name, _RESULT) if self._tools else UserMessage(_RESULT)
+    def _try(self, name: str) -> None:
+        """See that the template goes on after a call of a tool, or after a reply where none is."""
+        reply = AssistantMessage("", (RawCall("call_1", name, "{}"),) if name else ())
+        given = ToolMessage("call_1", name, _RESULT) if name else UserMessage(_RESULT)
         if _RESULT not in self._between(reply, [given]):
             raise self._refused("does not show the results of calls")
 
@@ -251,16 +250,6 @@ def _begun(given: str) -> str:
     """What the template writes of a turn in the model's place: an open thought, or nothing."""
     found = re.search(r"<think(?:ing)?>\s*\Z", given)
     return found.group() if found else ""
-
-
-def _tool(schema: ToolSchema) -> dict[str, Any]:
-    """In the form that chat templates take."""
-    function = {
-        "name": schema.name,
-        "description": schema.description,
-        "parameters": dict(schema.parameters),
-    }
-    return {"type": "function", "function": function}
 
 
 _FORMS: tuple[Callable[[str], object], ...] = (object_in, str)

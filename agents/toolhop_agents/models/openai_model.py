@@ -38,8 +38,8 @@ from toolhop_agents.models.exchange import (
     call_ids,
 )
 from toolhop_agents.models.prices import BASE_URL, is_openai, listed
+from toolhop_agents.models.reach import trusted
 from toolhop_agents.models.retry import RequestFailed, failed_with
-from toolhop_agents.models.tls import trusted
 from toolhop_agents.models.wire_reading import Unreadable, reply_from_wire
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from toolhop_agents.cluster.host import Channel
-from toolhop_agents.cluster.jobs import Job, Seat
+from toolhop_agents.cluster.jobs import Job, Node
 from toolhop_agents.cluster.nodes import Nodes, nodes_of
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.rate import Connections
@@ -223,16 +223,16 @@ class OnNodes:
     @asynccontextmanager
     async def place(self) -> AsyncIterator[PlayUnit]:
         """See `Places.place`."""
-        async with self.nodes.seat() as seat:
+        async with self.nodes.seat() as node:
 
             async def play_unit(unit: WorkUnit, sink: Sink, prefix: Prefix) -> None:
-                await self._play(seat, unit, sink, prefix)
+                await self._play(node, unit, sink, prefix)
 
             yield play_unit
 
-    async def _play(self, seat: Seat, unit: WorkUnit, sink: Sink, prefix: Prefix) -> None:
+    async def _play(self, node: Node, unit: WorkUnit, sink: Sink, prefix: Prefix) -> None:
         sent = _Sent(unit.item.id, unit.mode, unit.epoch, unit.attempt, prefix)
-        async with seat.job(_play_there, sent) as job, _Slot(self.connections, job).held() as slot:
+        async with node.job(_play_there, sent) as job, _Slot(self.connections, job).held() as slot:
             async for message in job:
                 match message:
                     case AskLedger(number):
