@@ -39,29 +39,30 @@ class Whole(click.IntRange):
         return found
 
 
-class Address(click.types.StringParamType):
-    """The URL of a server, checked before anything is sent; see `http_url`."""
+class Checked(click.types.StringParamType):
+    """A text that a function has nothing against; what it raises ValueError with is reported."""
 
-    name = "url"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The URL."""
-        try:
-            return http_url(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class Name(click.types.StringParamType):
-    """A text that is not blank."""
-
-    name = "name"
+    def __init__(self, name: str, check: Callable[[str], object]) -> None:
+        self.name = name
+        self._check = check
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text."""
-        if not value.strip():
-            self.fail("it is blank; give a name", param, ctx)
+        try:
+            self._check(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         return value
+
+
+def _not_blank(text: str) -> None:
+    if not text.strip():
+        raise ValueError("it is blank; give a name")
+
+
+ADDRESS = Checked("url", http_url)
+"""The URL of a server, checked before anything is sent."""
+NAME = Checked("name", _not_blank)
 
 
 class Number(click.FloatRange):

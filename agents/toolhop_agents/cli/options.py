@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
-from toolhop_agents.cli.flags import Address, Name, Number, Whole
+from toolhop_agents.cli.flags import ADDRESS, NAME, Checked, Number, Whole
 from toolhop_agents.models import gguf
 from toolhop_agents.models.clients import parts_of
 from toolhop_agents.models.prices import parse
@@ -32,24 +32,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     section.value: in_section(RunSettings, section) for section in Section
 }
 """Settings of a run by the heading of their flags in help texts."""
-
-
-VARIES: Mapping[str, str] = {
-    "--agent": "`serve` takes scripted agents alone",
-    "--cost-limit": "of an episode, or of an item that is made",
-    "--estimate": "`run` takes it without a number",
-    "--feedback": "`play` takes no template",
-    "--hops": "the generator of worlds says what it takes",
-    "--into": "`run` sends to `perturb`, which lists them",
-    "--max-samples": "of episodes, items or tools",
-    "--mode": "one, several, or those that are shown",
-    "--out": "a file, a folder or standard output",
-    "--resume": "a run, an ablation or a game",
-    "--sample": "of items, or of questions by kind",
-    "--to": "formats of runs, or of data",
-    "--token-limit": "of an episode, or of an item that is made",
-}
-"""Flags whose help is not the same text in all commands, and why; each still means one thing."""
+PRICE = Checked("price", parse)
+"""What tokens cost."""
 DEFAULT_AGENT = str(RunSettings().agent)
 """Who plays where nobody is named."""
 
@@ -65,20 +49,6 @@ class AnyPath(click.Path):
         if not str(value).strip():
             self.fail("it is blank; give a path", param, ctx)
         return super().convert(value, param, ctx)
-
-
-class TokenPrice(click.types.StringParamType):
-    """What tokens cost, checked; see `toolhop_agents.models.prices.parse`."""
-
-    name = "price"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text."""
-        try:
-            parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        return value
 
 
 class Sectioned(click.Command):
@@ -142,11 +112,11 @@ def _attributes(name: str, field: FieldInfo, flag: Flag) -> tuple[Sequence[str],
     """The flag's names, and what click has to know of it."""
     kind, several = _type(field)
     if name.endswith("base_url"):
-        kind = Address()
+        kind = ADDRESS
     if name.endswith("price"):
-        kind = TokenPrice()
+        kind = PRICE
     if flag.metavar == "NAME":
-        kind = Name()
+        kind = NAME
     if flag.metavar == "FOLDER":
         kind = AnyPath(file_okay=False, path_type=Path)
     default: object = field.default if flag.default is None else (flag.default or None)

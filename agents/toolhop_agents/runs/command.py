@@ -34,8 +34,7 @@ from toolhop_agents.cli.progress import Episodes, ErrorConsole, Steps
 from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
-from toolhop_agents.runs.diagnose_command import print_headlines
-from toolhop_agents.runs.errored_view import report_errored
+from toolhop_agents.runs.diagnose_command import print_headlines, report_errored
 from toolhop_agents.runs.execute import Plan, Run, execute
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled

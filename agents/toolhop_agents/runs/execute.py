@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -40,7 +40,6 @@ from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import Item
 
 log = logging.getLogger(__name__)
 
@@ -77,10 +76,8 @@ class Run:
 class Plan:
     """What is about to be played."""
 
-    items: Sequence[Item]
     episodes: int
     """Episodes that are left to play."""
-    at_a_time: int
     folder: str
 
 
@@ -189,7 +186,7 @@ class _RunSession:
         executor = Executor(job.settings, places, store, finished, self._ledger, judge=judge)
         executor.starts, executor.watch = job.starts or executor.starts, watch
         executor.on_event = on_event
-        on_start(Plan(job.items, self._episodes, self._at_a_time, str(store.folder)))
+        on_start(Plan(self._episodes, str(store.folder)))
         left = job.left(self._begun.done)
         status, fault, stopped_by = await _play(
             executor, left, min(self._at_a_time, max(1, self._episodes))

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import click
 
-from toolhop_agents.cli.flags import Name, data_option, items_option
+from toolhop_agents.cli.flags import NAME, data_option, items_option
 from toolhop_agents.cli.options import setting_option
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct.begin_command import (
@@ -69,7 +69,7 @@ kinds_option = click.option(
 
 @making(NestSettings, *OF_HOPS, "sandbox")
 @nested.command("from-domain", context_settings={"show_default": True})
-@click.argument("domain", type=Name())
+@click.argument("domain", type=NAME)
 @items_option(required=True)
 @depth_option
 @width_option
