@@ -84,6 +84,7 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         """Take a seat in an entered pool."""
         super().__init__()
         self._pool, self._seat = pool, seat
+        self._split = pool.environments.settings.data
         self._state = EpisodeState()
 
     def reset(
@@ -116,7 +117,7 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         if item is not None and index is not None:
             raise BadChoice(f"item {item!r} and index {index} were given", fix="give one of them")
         if item is None and index is not None:
-            item = str(self.get_task(split or self._pool.name, _whole("index", index))["id"])
+            item = str(self.get_task(split or self._split, _whole("index", index))["id"])
         seed = None if seed is None else _whole("seed", seed)
         if item is None:
             item = Random(seed).choice(list(self._pool.items))
@@ -158,14 +159,15 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
 
     def get_metadata(self) -> EnvironmentMetadata:
         """What it is."""
-        about = f"{self._pool.title}: multi-hop tool use over isolated tools"
+        title = self._pool.environments.binding.benchmark.title
+        about = f"{title}: multi-hop tool use over isolated tools"
         return EnvironmentMetadata(
             name="toolhop", description=about, version=toolhop_env.__version__
         )
 
     def list_splits(self) -> list[dict[str, str]]:
         """The data set, as the only split."""
-        return [{"name": self._pool.name, "type": "test"}]
+        return [{"name": self._split, "type": "test"}]
 
     def num_tasks(self, split: str) -> int:
         """How many items there are."""
@@ -188,8 +190,8 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         return {"id": item.id, "index": index, "question": item.question}
 
     def _ids(self, split: str) -> Sequence[str]:
-        if split != self._pool.name:
-            raise BadChoice(f"there is no split {split!r}", fix=f"give {self._pool.name!r}")
+        if split != self._split:
+            raise BadChoice(f"there is no split {split!r}", fix=f"give {self._split!r}")
         return list(self._pool.items)
 
 

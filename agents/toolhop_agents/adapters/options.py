@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_origin
 
-from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from toolhop_agents.environment.changes import settings_with
 from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.flags import flag_of
 from toolhop_agents.runs.settings import OF_REQUESTS, WHO_PLAYS, RunSettings
@@ -65,15 +65,7 @@ def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
         values[field] = _value(name, RunSettings.model_fields[field], value)
     if "template" in values:
         values["template"] = read_template(Path(str(values["template"])))
-    try:
-        return RunSettings.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(typed.get(str(one), str(one)) for one in first["loc"]) or "together"
-        raise BadChoice(
-            f"the setting {place} cannot be {first['input']!r}: {first['msg']}",
-            fix="`toolhop run --help` says what it can be",
-        ) from error
+    return settings_with(values, typed)
 
 
 def named(text: str) -> str:

@@ -123,7 +123,7 @@ class _Seat:
 
     def _worth(self, trace: Trace) -> float | None:
         try:
-            return self._pool.reward.of_episode(trace)
+            return self._pool.environments.reward.of_episode(trace)
         except Unscored:
             return None
 
@@ -161,9 +161,10 @@ def play(
         ValueError: `generate` gave fewer or more replies than conversations.
     """
     found: list[Rollout] = []
-    for begin in range(0, len(items), pool.most):
+    most = pool.environments.most
+    for begin in range(0, len(items), most):
         found += _together(
-            pool, items[begin : begin + pool.most], tokenizer, generate, read, ends,
+            pool, items[begin : begin + most], tokenizer, generate, read, ends,
             most_tokens, changes,
         )  # fmt: skip
     return found

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from toolhop_agents.export.episodes import Exported
-from toolhop_agents.export.facts import Plain, facts
+from toolhop_agents.export.episodes import Exported, Plain, facts
 from toolhop_agents.export.turns import Turn, TurnCall, arguments_of, turns
 from toolhop_env.messages import Origin, Reply, Usage
 from toolhop_env.trace import Called

@@ -7,8 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from toolhop_agents.export.episodes import Exported, exported, places
-from toolhop_agents.export.facts import Plain
+from toolhop_agents.export.episodes import Exported, Plain, exported, places
 from toolhop_agents.export.files import atomic, check_free
 from toolhop_agents.export.parquet import Written
 from toolhop_env.runs.files import file_name

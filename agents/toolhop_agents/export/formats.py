@@ -15,8 +15,7 @@ from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.export.atif import trajectory
 from toolhop_agents.export.chat import ChatStyle, write_chats
 from toolhop_agents.export.episode_files import with_items, write_episodes
-from toolhop_agents.export.episodes import Exported, benchmarks_of, exported, labels
-from toolhop_agents.export.facts import Plain
+from toolhop_agents.export.episodes import Exported, Plain, benchmarks_of, exported, labels
 from toolhop_agents.export.files import ExportError, atomic, check_free
 from toolhop_agents.export.huggingface import CARD, DATA, write_dataset
 from toolhop_agents.export.inspect_log import write_logs

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from toolhop_agents.export.facts import Plain
+from toolhop_agents.export.episodes import Plain
 from toolhop_env.messages import Origin
 from toolhop_env.trace import Called, FeedbackSet, Replied, ToolsChanged, Trace
 

@@ -9,8 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from toolhop_agents.export.episodes import Exported
-from toolhop_agents.export.facts import Plain, facts, value_of
+from toolhop_agents.export.episodes import Exported, Plain, facts, value_of
 from toolhop_agents.export.inspect_events import events
 from toolhop_agents.export.turns import arguments_of
 from toolhop_env.attempt import Attempt

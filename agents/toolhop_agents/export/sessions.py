@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from toolhop_agents.export.episodes import Exported
-from toolhop_agents.export.facts import Plain, facts
+from toolhop_agents.export.episodes import Exported, Plain, facts
 from toolhop_agents.export.turns import TurnCall, turns
 
 HARNESS = "toolhop-env"

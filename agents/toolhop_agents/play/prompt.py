@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import TextIO, TypeAlias
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -17,32 +17,11 @@ from toolhop_agents.play.form import Parameter
 from toolhop_tools.model import ToolSchema
 
 
-class Lines(Protocol):
-    """Whoever types."""
-
-    @property
-    def live(self) -> bool:
-        """Whether somebody can be asked back."""
-        ...
-
-    def line(self, prompt: str, status: str = "") -> str:
-        """A line of the game; `status` stands above it where there is a screen.
-
-        Raises:
-            EOFError: there are no more.
-            KeyboardInterrupt: Ctrl-C; the line is dropped.
-        """
-        ...
-
-    def value(self, prompt: str, parameter: Parameter) -> str:
-        """A value of a form; raises as `line` does."""
-        ...
-
-
 class PipedLines:
     """Lines of a file or pipe, echoed so that the output reads as a transcript."""
 
     live = False
+    """Whether somebody can be asked back."""
 
     def __init__(self, stream: TextIO, echo: Callable[[str], None]) -> None:
         """`echo` is given each prompt together with the line that answered it."""
@@ -50,7 +29,11 @@ class PipedLines:
         self._echo = echo
 
     def line(self, prompt: str, status: str = "") -> str:
-        """See `Lines.line`; Ctrl-C ends the input."""
+        """A line of the game; Ctrl-C ends the input.
+
+        Raises:
+            EOFError: there are no more.
+        """
         try:
             text = self._stream.readline()
         except KeyboardInterrupt:
@@ -62,7 +45,7 @@ class PipedLines:
         return text
 
     def value(self, prompt: str, parameter: Parameter) -> str:
-        """See `Lines.value`."""
+        """A value of a form; raises as `line` does."""
         return self.line(prompt)
 
 
@@ -81,14 +64,23 @@ class TerminalLines:
         self._values: PromptSession[str] = PromptSession(complete_while_typing=False)
 
     def line(self, prompt: str, status: str = "") -> str:
-        """See `Lines.line`."""
+        """A line of the game, `status` above it.
+
+        Raises:
+            EOFError: there are no more.
+            KeyboardInterrupt: Ctrl-C; the line is dropped.
+        """
         # A toolbar of the library's is shown by terminals alone that tell where the cursor is.
         return self._lines.prompt(f"{status}\n{prompt}" if status else prompt)
 
     def value(self, prompt: str, parameter: Parameter) -> str:
-        """See `Lines.value`. Values are kept in no history."""
+        """A value of a form, which is kept in no history; raises as `line` does."""
         tab = _Tab(lambda text: choices(parameter, text))
         return self._values.prompt(prompt, completer=tab)
+
+
+Lines: TypeAlias = PipedLines | TerminalLines
+"""Whoever types."""
 
 
 class _Tab(Completer):
