@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import click
 from click.core import ParameterSource
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
@@ -172,11 +172,8 @@ def _type(field: FieldInfo) -> tuple[Any, bool]:
         return click.Choice([member.value for member in kind]), False
     if kind is Path:
         return AnyPath(path_type=Path), False
-    bounds = _bounds(field)
-    if kind is int:
-        return Whole(**bounds), False
-    if kind is float:
-        return Number(**bounds), False
+    if kind in (int, float):
+        return (Whole if kind is int else Number)(**_bounds(field)), False
     return (click.BOOL if kind is bool else click.STRING), False
 
 
@@ -191,29 +188,18 @@ def _bare(annotation: Any) -> Any:  # noqa: ANN401 -- any type annotation
 
 
 def _bounds(field: FieldInfo) -> dict[str, Any]:
-    """Click's words for the bounds that a field's metadata states."""
+    """Click's words for the bounds of a field that is a number."""
+    shown = TypeAdapter(field.rebuild_annotation()).json_schema()
+    number = shown.get("anyOf", [shown])[0]
     found: dict[str, Any] = {}
-    for one in [*field.metadata, *_inner(field.annotation)]:
-        for name, key, is_open in (
-            ("ge", "min", None), ("gt", "min", "min_open"),
-            ("le", "max", None), ("lt", "max", "max_open"),
-        ):  # fmt: skip
-            value = getattr(one, name, None)
-            if value is not None:
-                found[key] = value
-                if is_open:
-                    found[is_open] = True
-    return found
-
-
-def _inner(annotation: Any) -> list[Any]:  # noqa: ANN401 -- any type annotation
-    """What stands beside the types within an annotation, as bounds within an optional one."""
-    found: list[Any] = []
-    for one in getattr(annotation, "__metadata__", ()):
-        found += getattr(one, "metadata", [one])
-    for part in get_args(annotation):
-        if part is not type(None):
-            found += _inner(part)
+    for name, exclusive, ours in (
+        ("minimum", "exclusiveMinimum", "min"),
+        ("maximum", "exclusiveMaximum", "max"),
+    ):
+        if name in number:
+            found[ours] = number[name]
+        elif exclusive in number:
+            found |= {ours: number[exclusive], f"{ours}_open": True}
     return found
 
 
@@ -360,12 +346,7 @@ def _check_address_has_use(flags: Mapping[str, Any]) -> None:
 
 
 def _check_cluster(settings: RunSettings) -> None:
-    """Refuse what nodes cannot do.
-
-    Raises:
-        click.UsageError: it is asked for.
-        MissingExtra: Ray is not installed.
-    """
+    """Refuse what nodes cannot do."""
     if settings.approve:
         raise click.UsageError("--approve asks at this terminal: leave out --executor ray, or it")
     if settings.gguf is not None:

@@ -140,11 +140,7 @@ def shown_to(agent: str) -> frozenset[str]:
 
 
 def _only(ctx: click.Context, allowed: set[str]) -> None:
-    """See that nothing was given beside --resume that the game's own settings say.
-
-    Raises:
-        click.UsageError: something was.
-    """
+    """See that nothing was given beside --resume that the game's own settings say."""
     for flag in ctx.command.params:
         name = flag.name or ""
         if name not in allowed and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:

@@ -145,12 +145,7 @@ def prepare(settings: RunSettings) -> Job:
 def _to_be_made(
     settings: RunSettings, data: DataSet, items: Sequence[Item], left_out: tuple[DataProblem, ...]
 ) -> Job:
-    """A job whose items are to be made into scenarios.
-
-    Raises:
-        BadChoice: tools are to be shown otherwise too.
-        CertificateError: nothing proves any of the items.
-    """
+    """A job whose items are to be made into scenarios."""
     if Perturbation.parse(settings.perturbation) != Perturbation():
         raise BadChoice(
             f"--into with --tools {settings.perturbation}: labels are shown for tools as they are",
@@ -224,12 +219,7 @@ def spread(identities: Sequence[str], count: int, seed: int) -> frozenset[str]:
 
 
 def _binding(items: Sequence[Item], where: str) -> Binding:
-    """How the items are asked.
-
-    Raises:
-        UnknownBenchmark: not at all here.
-        BadChoice: they are of several benchmarks.
-    """
+    """How the items are asked."""
     found = sorted({item.benchmark for item in samples_of(items)})
     if len(found) != 1:
         raise BadChoice(
@@ -240,11 +230,7 @@ def _binding(items: Sequence[Item], where: str) -> Binding:
 
 
 def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
-    """The modes that are played: those asked for, the benchmark's first for none.
-
-    Raises:
-        BadChoice: the benchmark has no such mode.
-    """
+    """The modes that are played: those asked for, the benchmark's first for none."""
     known = binding.benchmark.modes
     if settings.modes == ("all",):
         return known
@@ -258,11 +244,7 @@ def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
 
 
 def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
-    """See that a run can answer every tool.
-
-    Raises:
-        BadChoice: it cannot; names the first tool, and what to do.
-    """
+    """See that a run can answer every tool."""
     items = samples_of(items)
     asked = any(
         tool.body is EpisodeAction.ASK_USER for item in items for tool in item.all_tools.values()
@@ -283,11 +265,7 @@ def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
 
 
 def _check_strict(items: Sequence[Item]) -> None:
-    """See that every tool on offer has a schema for strict mode.
-
-    Raises:
-        BadChoice: one has none; names it, and what is in the way.
-    """
+    """See that every tool on offer has a schema for strict mode."""
     for item in items:
         for tool in item.all_tools.values():
             if problem := strict_problem(tool.schema.parameters):
@@ -299,11 +277,7 @@ def _check_strict(items: Sequence[Item]) -> None:
 
 
 def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item]) -> None:
-    """See that an agent that makes the gold calls of hops has hops to go by.
-
-    Raises:
-        BadChoice: items have neither hops nor an answer; names the benchmark's own agents.
-    """
+    """See that an agent that makes the gold calls of hops has hops to go by."""
     agent = settings.agent_name
     if settings.model is not None or agent.partition(":")[0] not in PLANNED:
         return
@@ -315,11 +289,7 @@ def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item
 
 
 def _check_answers(settings: RunSettings, answers: Answers, items: Sequence[Item]) -> None:
-    """See that a file of answers has some in each mode: what it lacks counts as wrong.
-
-    Raises:
-        BadChoice: it has none in a mode.
-    """
+    """See that a file of answers has some in each mode: what it lacks counts as wrong."""
     for mode in settings.modes:
         if all(turns_of(answers, item.id, mode) is None for item in items):
             raise BadChoice(

@@ -1,17 +1,20 @@
-"""The means of playing, opened: sandbox, agents, and who stands in for tools and users.
+"""One unit of work, and the means of playing it: sandbox, agents, and who stands in for tools and
+users.
 
 The same for a run on this machine and for the nodes of a cluster: nothing here knows a run folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeAlias
 
 import anyio
 
+from toolhop_agents import react
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Answers, Binding
 from toolhop_agents.benchmarks.predictions import (
@@ -26,17 +29,73 @@ from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.reach import reach
-from toolhop_agents.runs.play import AgentSource, Means
+from toolhop_agents.runs.resume import Prefix, PrimedModel
 from toolhop_agents.runs.settings import RunSettings
-from toolhop_agents.runs.unit import WorkUnit, unit_seed
+from toolhop_agents.runs.unit import WorkUnit, setting, unit_seed
 from toolhop_agents.scripted.choose import choose, own_agent
 from toolhop_agents.scripted.model import ScriptedModel
 from toolhop_agents.simulator import ModelSimulator, ModelWording
+from toolhop_env.episode import Episode, Sink
 from toolhop_env.responders import StandIns
+from toolhop_env.trace import Trace, without_thoughts
+from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import Outcome
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.model import Item
+
+AgentSource: TypeAlias = Callable[[WorkUnit], Model]
+"""Who plays a unit: a shared client, or a scripted agent made for the item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What playing needs and a value cannot hold."""
+
+    sandbox: Sandbox
+    agents: AgentSource
+    stand_ins: StandIns = field(default_factory=StandIns)
+    own_stand_ins: Callable[[WorkUnit, int], StandIns] | None = None
+    """Those of a unit, given the turns that it begins with, where each has its own."""
+
+
+async def play(
+    unit: WorkUnit, settings: RunSettings, means: Means, sink: Sink, prefix: Prefix | None = None
+) -> Trace:
+    """Play one unit to its end; the trace tells all, an errored end included.
+
+    Args:
+        unit: what to play.
+        settings: the run's.
+        means: who plays, and what isolates calls.
+        sink: gets every event as it happens.
+        prefix: what it begins with, of an earlier attempt or of a fork.
+
+    Raises:
+        ModelFault: the model could not be asked (`react.play`).
+        RunLimitReached: a limit of the run stops it; the trace was cut off.
+        SandboxUnavailable: no worker can be started any more.
+    """
+    begun, stand_ins = prefix or Prefix(), means.stand_ins
+    if means.own_stand_ins is not None:
+        stand_ins = means.own_stand_ins(unit, len(begun.turns.replies) if begun.turns else 0)
+    episode = Episode(
+        unit.item,
+        means.sandbox,
+        setting(settings, unit),
+        sink=sink if settings.keep_thoughts == "on" else lambda one: sink(without_thoughts(one)),
+        name=unit.name,
+        resume_from=begun.turns,
+        stand_ins=stand_ins,
+    )
+    try:
+        async with episode:
+            await react.play(episode, PrimedModel(means.agents(unit), begun.reply))
+    except SandboxFault:
+        # No worker could be leased; the trace says so, and the unit may come again.
+        pass
+    return episode.trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +223,10 @@ async def _agents(
         yield lambda _: make()
         return
     if settings.model is None:
-        play = choose(settings.agent_name, binding.agents)
+        scripted = choose(settings.agent_name, binding.agents)
         yield lambda unit: ScriptedModel(
             settings.agent_name,
-            play,
+            scripted,
             unit.item,
             unit_seed(settings, unit),
             settings.call_format,

@@ -115,11 +115,7 @@ def _certified(store: RunStore) -> bool:
 
 
 def _splitting(runs: Sequence[Path], by: str) -> Callable[[Attempt], str]:
-    """The value of a facet by attempt.
-
-    Raises:
-        UnknownFacet: the episodes have none of that name.
-    """
+    """The value of a facet by attempt."""
     stores = [store for _, store in opened(runs)]
     known = (
         {item.id: item.domain for store in stores for item in store.items().items}

@@ -109,11 +109,7 @@ def _items(data: str, agent: str, seed: int, of_items: Mapping[str, Any]) -> Dat
 
 
 def _leave_out_what_is_scripted(ctx: click.Context) -> None:
-    """See that nothing was given that a model of a file would pass over.
-
-    Raises:
-        click.UsageError: something was.
-    """
+    """See that nothing was given that a model of a file would pass over."""
     for flag in ctx.command.params:
         name = flag.name or ""
         given = ctx.get_parameter_source(name) is not ParameterSource.DEFAULT

@@ -26,8 +26,7 @@ from toolhop_agents.models.base import Model
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.runs.executors import PlayUnit
 from toolhop_agents.runs.ledger import Ledger, RunLimits
-from toolhop_agents.runs.means import Given, open_means
-from toolhop_agents.runs.play import Means, play
+from toolhop_agents.runs.means import Given, Means, open_means, play
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.episode import Sink

@@ -24,7 +24,7 @@ from toolhop_agents.runs.ledger import (
     RunLimits,
     SameFault,
 )
-from toolhop_agents.runs.play import Means, play
+from toolhop_agents.runs.means import Means, play
 from toolhop_agents.runs.resume import Prefix, kept
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting

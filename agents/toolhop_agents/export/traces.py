@@ -1,13 +1,19 @@
-"""An attempt as a trajectory of ATIF 1.8, Harbor's format for the traces of agents.
+"""An attempt in two formats of traces: a trajectory of ATIF 1.8, and a session of the hub.
 
-Fields and rules are those of Harbor's RFC 0001 and of its models (harbor 0.25,
-`harbor.models.trajectories`): arguments are objects, an observation stands in the step whose calls
-it answers, and steps that are no agent's have no calls and no metrics.
+ATIF is Harbor's format for the traces of agents. Fields and rules are those of Harbor's RFC 0001
+and of its models (harbor 0.25, `harbor.models.trajectories`): arguments are objects, an observation
+stands in the step whose calls it answers, and steps that are no agent's have no calls and no
+metrics.
+
+A session is a header line, then messages, as the Hugging Face hub shows them: the Session Trace
+Simple Format of its documentation (https://huggingface.co/docs/hub/session-traces-format). Names
+are in camel case, a call's arguments are text, times are milliseconds since 1970.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from toolhop_agents.export.episodes import Exported, Plain, facts
 from toolhop_agents.export.turns import Turn, TurnCall, arguments_of, turns
@@ -163,3 +169,54 @@ def _totals(one: Exported, steps: int) -> Plain:
     }
     paid = one.attempt.spent.cost_usd
     return plain if paid is None else {**plain, "total_cost_usd": paid}
+
+
+HARNESS = "toolhop-env"
+"""By which the hub chooses icon and label; one that it does not know is shown as plain text."""
+
+
+def session(one: Exported, name: str, version: str) -> Iterator[Plain]:
+    """The lines of an attempt.
+
+    Args:
+        one: the attempt.
+        name: unique among the sessions that are written together.
+        version: of the package that played it; empty where it is not known.
+    """
+    trace, start = one.trace, one.trace.started
+    yield {
+        "type": "session",
+        "harness": HARNESS,
+        "id": name,
+        "name": start.question,
+        "version": version or None,
+        "agent": start.agent,
+        "item": start.item,
+        "benchmark": start.benchmark,
+        "expected": one.benchmark.expected(start.gold),
+        "perturbation": start.perturbation,
+        "errored": one.attempt.errored or None,
+        **facts(one),
+    }
+    began = round(datetime.fromisoformat(start.at).timestamp() * 1000)
+    for message in start.messages:
+        yield _message(message.role, message.content, timestamp=began)
+    for turn in turns(trace):
+        reply = turn.replied.reply
+        more: Plain = {"toolCalls": [_said_call(call) for call in turn.calls]} if turn.calls else {}
+        if reply.thoughts is not None and reply.thoughts.text:
+            more["reasoningContent"] = reply.thoughts.text
+        yield _message("assistant", reply.content, model=reply.model or start.agent, **more)
+        for call in turn.calls:
+            if call.called is not None:
+                yield _message("tool", call.called.feedback, toolCallId=call.id)
+        for called in turn.malformed:
+            yield _message("user", called.feedback)
+
+
+def _message(role: str, content: str, **more: object) -> Plain:
+    return {"type": "message", "message": {"role": role, "content": content, **more}}
+
+
+def _said_call(call: TurnCall) -> Plain:
+    return {"id": call.id, "function": {"name": call.raw.name, "arguments": call.raw.arguments}}
