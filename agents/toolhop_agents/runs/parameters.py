@@ -90,11 +90,8 @@ def _of_tools(settings: RunSettings) -> dict[str, JSON]:
 
 def _thinking(settings: RunSettings) -> dict[str, JSON]:
     """Parameters that say how much is thought. ValueError: the provider refuses this together."""
-    model, effort, budget = (
-        settings.model or "",
-        settings.reasoning_effort,
-        settings.thinking_budget,
-    )
+    model, temperature = settings.model or "", settings.temperature
+    effort, budget = settings.reasoning_effort, settings.thinking_budget
     found: dict[str, JSON] = {}
     if effort is not None:
         found["reasoning_effort"] = effort
