@@ -14,8 +14,7 @@ from click.testing import CliRunner
 
 from toolhop_agents.runs.command import run
 from toolhop_agents.runs.execute import execute
-from toolhop_agents.runs.merge import merged_run
-from toolhop_agents.runs.merge_command import merge
+from toolhop_agents.runs.merge_command import merge, merged_run
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units
 from toolhop_env.runs.files import EPISODES, StoreError

@@ -25,7 +25,7 @@ import toolhop_env
 from toolhop_agents.environment.core import EpisodeLost, NothingInPlay, Unscored
 from toolhop_agents.environment.core import Observation as Seen
 from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
-from toolhop_agents.models.own_host import LOOPBACK, REFUSED, is_own
+from toolhop_agents.models.loopback import LOOPBACK, REFUSED, is_own
 from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_env.messages import RawCall, Reply, Thoughts
 from toolhop_sandbox.errors import SandboxUnavailable

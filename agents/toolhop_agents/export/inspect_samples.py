@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from toolhop_agents.export.episodes import Exported, Plain, facts, value_of
-from toolhop_agents.export.turns import arguments_of
+from toolhop_agents.export.traces import arguments_of
 from toolhop_env.attempt import Attempt
 from toolhop_env.messages import Origin, Reply
 from toolhop_env.score import Score

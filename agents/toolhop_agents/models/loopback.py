@@ -13,20 +13,20 @@ import socketserver
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, TypeAlias
+from urllib.parse import urlsplit
 
 import anyio.to_thread
 
 from toolhop_agents.models import wire_responses, wire_stream
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.fault_plan import FaultPlan, RequestFault
-from toolhop_agents.models.own_host import REFUSED, is_own
 from toolhop_agents.models.wire_reading import Unreadable, messages_from_wire, tools_from_wire
 from toolhop_agents.models.wire_sending import reply_to_wire
 from toolhop_env.messages import Message, Reply
@@ -41,6 +41,8 @@ MODEL = "loopback"
 COMPLETIONS = frozenset({"/v1/chat/completions", "/chat/completions"})
 RESPONSES = frozenset({"/v1/responses", "/responses"})
 MODELS = frozenset({"/v1/models", "/models"})
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+REFUSED = "this server is not asked under that name or from that page"
 MOST_BYTES = 64 << 20
 """Of a request's body."""
 
@@ -352,3 +354,23 @@ def _request(raw: bytes, api: Api) -> Request:
 def _completion(reply: Reply, request: Request) -> dict[str, JSON]:
     completion = reply_to_wire(reply, model=request.model, id="chatcmpl-loopback")
     return wire_responses.response(completion) if request.api is Api.RESPONSES else completion
+
+
+def is_own(host: str, origin: str | None, hosts: Set[str] = LOOPBACK) -> bool:
+    """Whether a request is under a name of the server's own, and no page of another origin sends
+    it: a browser's user would not know of it, and DNS can give any name this machine's address.
+
+    Args:
+        host: the header ``Host``; empty for none.
+        origin: the header ``Origin``, which browsers send; None for none.
+        hosts: the server's names.
+    """
+    names = [f"//{host}"] if origin is None else [f"//{host}", origin]
+    return all(_hostname(one) in hosts for one in names)
+
+
+def _hostname(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
