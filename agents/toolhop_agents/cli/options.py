@@ -389,7 +389,7 @@ def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: Run
         f"  {flags.get(name, name)}: it has {_shown_setting(own, name)}, "
         f"given is {_shown_setting(wanted, name)}"
         for name in RunSettings.model_fields
-        if name not in OPERATIONAL and differs(own, wanted, name)
+        if name not in OPERATIONAL and getattr(own, name) != getattr(wanted, name)
     ]
     if lines:
         free = ", ".join(sorted(flags[name] for name in OPERATIONAL - {"log_dir"}))
@@ -397,11 +397,6 @@ def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: Run
         lines.append(f"leave them out, or start anew; on resuming one may change {free}")
         raise click.UsageError("\n".join(lines))
     refuse_unused(ctx, dict(wanted))
-
-
-def differs(one: RunSettings, other: RunSettings, name: str) -> bool:
-    """Whether two runs were asked for with different values of a setting."""
-    return bool(getattr(one, name) != getattr(other, name))
 
 
 def _shown_setting(settings: RunSettings, name: str) -> str:

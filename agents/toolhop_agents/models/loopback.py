@@ -156,6 +156,14 @@ class LoopbackServer:
                 self._under_way -= 1
 
 
+_REFUSALS: Mapping[RequestFault, tuple[int, str, Mapping[str, str]]] = {
+    RequestFault.RATE_LIMITED: (429, "slow down", {"Retry-After": "0"}),
+    RequestFault.SERVER_ERROR: (500, "the server met a planned fault", {}),
+    RequestFault.UNAUTHORIZED: (401, "the API key is not valid", {}),
+    RequestFault.BAD_REQUEST: (400, "the request is not valid", {}),
+}
+
+
 class _HTTPServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
@@ -262,16 +270,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _end(self, fault: RequestFault, reply: Reply, request: Request) -> None:
         match fault:
-            case RequestFault.RATE_LIMITED:
-                self._refuse(429, "slow down", {"Retry-After": "0"})
-            case RequestFault.SERVER_ERROR:
-                self._refuse(500, "the server met a planned fault")
+            case _ if fault in _REFUSALS:
+                self._refuse(*_REFUSALS[fault])
             case RequestFault.BAD_GATEWAY:
                 self._send_raw(502, b"<html><h1>502 Bad Gateway</h1></html>", kind="text/html")
-            case RequestFault.UNAUTHORIZED:
-                self._refuse(401, "the API key is not valid")
-            case RequestFault.BAD_REQUEST:
-                self._refuse(400, "the request is not valid")
             case RequestFault.HANG:
                 self.close_connection = True
                 self._loopback.stopping.wait()

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 from click.core import ParameterSource
-from pydantic import ValidationError
 
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.cli.flags import data_option
 from toolhop_agents.cli.options import setting_option
+from toolhop_agents.runs.job import settings_of
 from toolhop_agents.runs.manifest import ended, folder_name, manifest
 from toolhop_agents.runs.resume import kept
 from toolhop_agents.runs.settings import RunSettings
@@ -159,10 +159,7 @@ def left_game(
         StoreError: the folder holds none, or it is over.
     """
     store = RunStore.open(folder)
-    try:
-        settings = RunSettings.model_validate(store.manifest["settings"])
-    except (ValidationError, KeyError) as error:
-        raise StoreError(f"the settings of {folder} cannot be read: {error}") from error
+    settings = settings_of(store)
     if (settings.agent or "").partition(":")[0] != AGENT:
         raise StoreError(
             f"{folder} was played by {settings.agent_name} and not by a person: "
@@ -257,11 +254,8 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None
             with game as branches:
                 lines = _lines(screen, lambda: branches.episode.tools)
                 Game(branches, screen, lines, shown_to(settings.agent or "")).play()
-            end = ended(
-                facts, status="success", fault="", stopped_by="", spent=Spent(), rates=None,
-                sandbox=opened.description,
-            )  # fmt: skip
-            store.write_manifest(end)
+            description = opened.description
+            store.write_manifest(ended(facts, status="success", sandbox=description, spent=Spent()))
 
 
 def _screen() -> Screen:

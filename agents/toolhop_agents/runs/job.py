@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from random import Random
 
+from pydantic import ValidationError
+
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Answers, Binding, Interaction
 from toolhop_agents.benchmarks.predictions import (
@@ -66,6 +68,8 @@ class Job:
     """What each episode begins with (`Executor.starts`); nothing where None."""
     certificates: Mapping[str, Certificate] | None = None
     """Of the items, which are to be made into scenarios; None where they are played as they are."""
+    answers: Answers | None = None
+    """Those of the file that is played; None where no file is."""
     scenarios: Mapping[str, JSON] | None = None
     """What was made and refused; None where items were made into nothing."""
 
@@ -120,7 +124,8 @@ def prepare(settings: RunSettings) -> Job:
     settings = settings.model_copy(update=own)
     answers = _check_agent(settings, binding, None if settings.into else data.items)
     if settings.into:
-        return _to_be_made(settings, data, items, found.errors)
+        job = _to_be_made(settings, data, items, found.errors)
+        return replace(job, answers=answers)
     if answers is not None:
         _check_answers(settings, answers, items)
     _check_planned(settings, binding, items)
@@ -132,7 +137,7 @@ def prepare(settings: RunSettings) -> Job:
         _check_strict(items)
     for mode in settings.modes:
         setting(settings, WorkUnit(items[0], mode, 1))  # what no prompt can be made of is refused
-    job = Job(settings, data, items, left_out=found.errors)
+    job = Job(settings, data, items, left_out=found.errors, answers=answers)
     if settings.shard and not job.work:
         episodes = len(Units(settings.modes, settings.epochs, items))
         raise BadChoice(
@@ -176,7 +181,7 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
             f"the items in {store.folder} are not those that the run began with: items.jsonl was "
             "changed, or this version of toolhop-env reads it otherwise; start a new run"
         )
-    _check_agent(settings, _binding(data.items, str(store.folder)), None)
+    answers = _check_agent(settings, _binding(data.items, str(store.folder)), None)
     begun_with = store.manifest.get("predictions_digest")
     if begun_with is not None and begun_with != file_digest(settings.agent_name):
         raise StoreError(
@@ -189,7 +194,21 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
             f"{settings.gguf} is not the file that {store.folder} began with: its content differs; "
             "give the old one by --gguf, or start a new run"
         )
-    return Job(settings, data, tuple(data.items), store=store, changed=changed)
+    items = tuple(data.items)
+    return Job(settings, data, items, store=store, changed=changed, answers=answers)
+
+
+def settings_of(store: RunStore) -> RunSettings:
+    """A run's own settings.
+
+    Raises:
+        StoreError: its manifest has none that can be read.
+    """
+    try:
+        # A manifest without a limit of a reply is of a run without one.
+        return RunSettings.model_validate({"max_tokens": None, **store.manifest["settings"]})
+    except (ValidationError, KeyError) as error:
+        raise StoreError(f"the settings of {store.folder} cannot be read: {error}") from error
 
 
 def simulated_before(job: Job) -> dict[str, Outcome]:

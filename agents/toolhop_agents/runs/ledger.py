@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from toolhop_agents.models.base import Model, ModelFault
@@ -133,6 +133,10 @@ class Ledger:
                 flag = "--" + name.replace("_", "-")
                 raise RunLimitReached(name, f"{flag} is reached: {unit.format(used, limit)}")
 
+    async def grant(self) -> None:
+        """The same, for `Metered`."""
+        self.check()
+
     def _used(self) -> Sequence[tuple[str, float | None, float, str]]:
         limits, spent = self.limits, self.spent
         return (
@@ -148,7 +152,8 @@ class Metered:
     """A model that is asked only while the run's limits leave room."""
 
     model: Model
-    ledger: Ledger
+    grant: Callable[[], Awaitable[None]]
+    """Returns once another request may be sent, or raises `RunLimitReached`."""
 
     @property
     def name(self) -> str:
@@ -161,7 +166,7 @@ class Metered:
         Raises:
             RunLimitReached: a limit leaves no room for another request.
         """
-        self.ledger.check()
+        await self.grant()
         return await self.model.reply(messages, tools)
 
 

@@ -137,11 +137,11 @@ def ended(
     facts: Mapping[str, Any],
     *,
     status: Status,
-    fault: str,
-    stopped_by: str,
-    spent: Spent,
-    rates: Rates | None,
     sandbox: Mapping[str, JSON],
+    spent: Spent,
+    fault: str = "",
+    stopped_by: str = "",
+    rates: Rates | None = None,
     nodes: Mapping[str, JSON] | None = None,
 ) -> dict[str, JSON]:
     """The manifest of a run whose session has ended."""

@@ -18,10 +18,8 @@ from toolhop_agents import react
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Answers, Binding
 from toolhop_agents.benchmarks.predictions import (
-    PREFIX,
     Predicted,
     file_results,
-    read_predictions,
     turns_of,
 )
 from toolhop_agents.models.base import Model
@@ -149,14 +147,6 @@ async def open_means(
         if given.answers is not None:
             own = partial(_from_file, given.answers, stand_ins)
         yield Means(sandbox, agents, stand_ins, own)
-
-
-def answers_of(settings: RunSettings, binding: Binding) -> Answers | None:
-    """Those of the file that is played; None where no file is."""
-    name = settings.agent_name
-    if settings.model is not None or not name.startswith(PREFIX):
-        return None
-    return read_predictions(name, binding, None)
 
 
 def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int) -> StandIns:

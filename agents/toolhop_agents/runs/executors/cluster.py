@@ -12,28 +12,26 @@ from __future__ import annotations
 import asyncio
 import itertools
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from toolhop_agents.cluster.host import Channel
 from toolhop_agents.cluster.jobs import Job, Node
 from toolhop_agents.cluster.nodes import Nodes, nodes_of
-from toolhop_agents.models.base import Model
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.runs.executors import PlayUnit
-from toolhop_agents.runs.ledger import Ledger, RunLimits
+from toolhop_agents.runs.ledger import Ledger, Metered, RunLimits
 from toolhop_agents.runs.means import Given, Means, open_means, play
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.episode import Sink
-from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
-from toolhop_tools.model import Item, ToolSchema
+from toolhop_tools.model import Item
 
 # -- messages ------------------------------------------------------------------------------------
 
@@ -98,11 +96,10 @@ async def _granted(ask: Callable[[int], object]) -> None:
 
 @dataclass
 class _DriversConnections:
-    """The driver's `Connections`, as a node's clients see them."""
+    """The driver's `Connections`, as a node's clients see them; it knows when a request began."""
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
-        """See `Connections.slot`; when it began is known to the driver."""
         try:
             await _granted(AskSlot)
             yield 0.0
@@ -110,28 +107,11 @@ class _DriversConnections:
             _channel.get().post(LeaveSlot())
 
     def answered(self) -> None:
-        """See `Connections.answered`."""
         _channel.get().post(Answered())
 
     def refused(self, began: float, wait_s: float) -> None:
-        """See `Connections.refused`."""
         del began
         _channel.get().post(Overloaded(wait_s))
-
-
-@dataclass(frozen=True)
-class _MeteredThere:
-    """As `Metered`, by the driver's ledger."""
-
-    model: Model
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
-        await _granted(AskLedger)
-        return await self.model.reply(messages, tools)
 
 
 @dataclass(frozen=True)
@@ -171,8 +151,8 @@ async def _stage(what: _Given) -> AsyncIterator[_Stage]:
     base_url = given.settings.base_url
     async with open_means(given, what.seats, _DriversConnections(), base_url) as means:
         if given.settings.run_limits != RunLimits():
-            agents = means.agents
-            means = replace(means, agents=lambda unit: _MeteredThere(agents(unit)))
+            agents, grant = means.agents, partial(_granted, AskLedger)
+            means = replace(means, agents=lambda unit: Metered(agents(unit), grant))
         yield _Stage(given, means)
 
 
