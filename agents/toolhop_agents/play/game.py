@@ -77,7 +77,7 @@ class Game:
             "tool": self._tool,
             "question": lambda _: screen.question(self._episode.item),
             "history": lambda _: screen.history(self._episode.trace),
-            "score": lambda _: self._score(),
+            "score": lambda _: screen.progress(branches.progress, self._milestone, self._gold),
             "feedback": self._feedback,
             "back": self._back,
             "retry": self._retry,
@@ -263,9 +263,6 @@ class Game:
 
     def _stop(self) -> None:
         self._episode.end(Ending.STOPPED)
-
-    def _score(self) -> None:
-        self._screen.progress(self._branches.progress, self._milestone, self._gold)
 
     def _feedback(self, text: str) -> None:
         if text in list(Level):

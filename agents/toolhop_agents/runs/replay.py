@@ -354,7 +354,8 @@ def differing(recorded: Called, replayed: Called) -> tuple[str, ...]:
         feedback = render(replayed.level, replayed.raw.name, replayed.verdict, recorded.outcome)
         replayed = replace(replayed, outcome=recorded.outcome, feedback=feedback.text)
     one, other = _plain(recorded), _plain(replayed)
-    return tuple(part for part in PARTS if _text(one[part]) != _text(other[part]))
+    # Not by `==`: 1, 1.0 and True are three values here, and NaN is one.
+    return tuple(part for part in PARTS if repr(one[part]) != repr(other[part]))
 
 
 def same_limit(recorded: Called, replayed: Called) -> bool:
@@ -366,11 +367,6 @@ def same_limit(recorded: Called, replayed: Called) -> bool:
 def _plain(call: Called) -> dict[str, JSON]:
     plain: dict[str, JSON] = EVENT.dump_python(call, mode="json")
     return plain
-
-
-def _text(value: JSON) -> str:
-    # Not `==`: 1, 1.0 and True are three values here, and NaN is one.
-    return repr(value)
 
 
 async def verify(

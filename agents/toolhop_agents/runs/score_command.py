@@ -72,7 +72,7 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
         plain += [_part(arm, by, one) for arm, one in parts]
         click.echo(json.dumps(plain, ensure_ascii=False))
     else:
-        _print(summaries)
+        print_tables(table_console(), _named(summaries), _labels(summaries))
         if by:
             _print_parts(by, parts)
         for _, store in opened(runs):
@@ -137,10 +137,6 @@ def _print_parts(by: str, parts: Sequence[tuple[str, Summary]]) -> None:
         if found is not None:
             click.echo()
             table_console().print(found)
-
-
-def _print(summaries: Sequence[tuple[str, Summary]]) -> None:
-    print_tables(table_console(), _named(summaries), _labels(summaries))
 
 
 def _named(summaries: Sequence[tuple[str, Summary]]) -> list[Summary]:
