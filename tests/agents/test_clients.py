@@ -579,7 +579,7 @@ assert not loaded, f"imported with the clients: {loaded}"
 
 async def main():
     plan = FaultPlan(sequence=(RequestFault.SERVER_ERROR, RequestFault.CUT))
-    async with LoopbackServer(lambda request: Reply("ok"), faults=plan) as server:
+    with LoopbackServer(lambda request: Reply("ok"), faults=plan) as server:
         options = ModelOptions(base_url=server.base_url, backoff=Backoff(first_s=0.001))
         model = open_model("litellm/openai/test", options)
         async with model:

@@ -22,9 +22,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import toolhop_env
-from toolhop_agents.environment.core import EpisodeLost, NothingInPlay, Unscored
+from toolhop_agents.environment.core import EpisodeLost, NothingInPlay
 from toolhop_agents.environment.core import Observation as Seen
 from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
+from toolhop_agents.environment.reward import Unscored
 from toolhop_agents.models.loopback import LOOPBACK, REFUSED, is_own
 from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_env.messages import RawCall, Reply, Thoughts

@@ -22,8 +22,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, TypeAlias
 from urllib.parse import urlsplit
 
-import anyio.to_thread
-
 from toolhop_agents.models import wire_responses, wire_stream
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.fault_plan import FaultPlan, RequestFault
@@ -64,7 +62,7 @@ RequestResponder: TypeAlias = Callable[[Request], Reply]
 
 
 class LoopbackServer:
-    """Serves completions on 127.0.0.1 while its context, ``with`` or ``async with``, is open.
+    """Serves completions on 127.0.0.1 while its context is open.
 
     A responder that raises is answered with a 400 that names the exception, so that the client
     stops at once; the exception is kept in `errors`.
@@ -128,13 +126,6 @@ class LoopbackServer:
         self._http.server_close()
         self._http.close_connections()
         self._thread.join()
-
-    async def __aenter__(self) -> Self:
-        return self.__enter__()
-
-    async def __aexit__(self, *exc: object) -> None:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self.__exit__, *exc)
 
     def answer(self, request: Request) -> tuple[RequestFault, Reply]:
         """What the plan and the responder make of a request; counted."""
