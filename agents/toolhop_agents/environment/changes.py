@@ -46,8 +46,8 @@ def settings_with(
         return RunSettings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        names = (str(part) for part in first["loc"])
-        place = ".".join((typed or {}).get(name, name) for name in names) or "together"
+        name = str(first["loc"][0]) if first["loc"] else "together"
+        place = (typed or {}).get(name, name)
         raise BadChoice(
             f"the setting {place} cannot be {first['input']!r}: {first['msg']}",
             fix="`toolhop run --help` says what it can be",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -74,21 +74,9 @@ AGENT, HOPS, GOLD = "person", "hops", "gold"
 @setting_option("log_dir")
 @click.pass_context
 def play(
-    ctx: click.Context,
-    /,
-    item: str,
-    data: str,
-    feedback: str,
-    mode: str | None,
-    sandbox: Literal["auto", "docker", "process"],
-    policy: Literal["restricted", "none"],
-    turn_limit: int | None,
-    seed: int | None,
-    show_hops: bool,
-    show_gold: bool,
-    resume: Path | None,
-    log_dir: Path,
-) -> None:
+    ctx: click.Context, /, item: str, mode: str | None, show_hops: bool, show_gold: bool,
+    resume: Path | None, **flags: Any,  # noqa: ANN401 -- click passes options of many types
+) -> None:  # fmt: skip
     """Play ITEM yourself: call its tools, read their feedback, answer.
 
     ITEM is an id, a pattern such as geography-*, or nothing for a random item; `toolhop data list`
@@ -101,26 +89,22 @@ def play(
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     if resume is not None:
         _only(ctx, {"resume", "show_hops", "show_gold", "log_dir"})
-        run(*left_game(resume, log_dir, shown_by(show_hops, show_gold)))
+        run(*left_game(resume, flags["log_dir"], shown_by(show_hops, show_gold)))
         return
-    drawn = random.randrange(10_000) if seed is None else seed
-    dataset = load(data)
-    chosen = choose(dataset, item, drawn)
+    seed = random.randrange(10_000) if flags["seed"] is None else flags["seed"]
+    dataset = load(flags["data"])
+    chosen = choose(dataset, item, seed)
     usual = binding_of(chosen.benchmark).turn_limit or RunSettings().turn_limit
-    settings = RunSettings(
-        data=data,
-        agent=player(shown_by(show_hops, show_gold)),
-        modes=(mode_of(chosen, mode),),
-        feedback=Level(feedback),
-        sample_ids=(chosen.id,),
-        seed=drawn,
-        sandbox=sandbox,
-        policy=policy,
-        turn_limit=turn_limit or usual,
-        log_dir=log_dir,
-    )
+    own = {
+        "agent": player(shown_by(show_hops, show_gold)),
+        "modes": (mode_of(chosen, mode),),
+        "sample_ids": (chosen.id,),
+        "seed": seed,
+        "turn_limit": flags["turn_limit"] or usual,
+    }
+    settings = RunSettings(**{**flags, **own})
     if chosen.id != item:
-        say(f"{chosen.id}, picked at random; --seed {drawn} picks it again")
+        say(f"{chosen.id}, picked at random; --seed {seed} picks it again")
     run(settings, dataset, chosen, None)
 
 
