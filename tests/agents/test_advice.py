@@ -13,8 +13,7 @@ import anyio
 import pytest
 
 from toolhop_agents.models.base import ModelFault
-from toolhop_agents.models.clients import open_model
-from toolhop_agents.models.exchange import ModelOptions
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_env.messages import UserMessage
 
 VLLM = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'

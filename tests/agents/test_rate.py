@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhop_agents.models.clients import open_model
-from toolhop_agents.models.exchange import ModelOptions
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.retry import Backoff

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from toolhop_agents.cli import nearest
 from toolhop_agents.cli.flags import ADDRESS, NAME, Checked, Number, Whole
 from toolhop_agents.models import gguf
-from toolhop_agents.models.clients import parts_of
+from toolhop_agents.models.exchange import parts_of
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.flags import Flag, Section, flag_name, flag_of, in_section

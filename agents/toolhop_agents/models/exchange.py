@@ -1,8 +1,11 @@
-"""What every client of a real model does: build the request, send it, retry, read the reply."""
+"""Opens real models by name, and what every client of one does: build the request, send it, retry,
+read the reply. Importing this imports neither `openai` nor `litellm`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +14,8 @@ from typing import Protocol, Self
 
 from pydantic import TypeAdapter
 
-from toolhop_agents.models.base import Model, NoKey
-from toolhop_agents.models.prices import Price
+from toolhop_agents.models.base import Model, NoKey, NoSuchModel
+from toolhop_agents.models.prices import BASE_URL, Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff, RequestFailed, fault, repeated
 from toolhop_agents.models.wire_reading import Unreadable
@@ -27,7 +30,7 @@ from toolhop_env.messages import (
 )
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
-from toolhop_tools.secrets import cleaned, expanded
+from toolhop_tools.secrets import cleaned, expanded, http_url
 
 REPLY = TypeAdapter(Reply)
 HEADERS, QUERY = "extra_headers", "extra_query"
@@ -244,3 +247,46 @@ def call_ids(messages: Sequence[Message]) -> frozenset[str]:
     """The ids of the calls made so far."""
     spoken = [message for message in messages if isinstance(message, AssistantMessage)]
     return frozenset(call.id for message in spoken for call in message.calls)
+
+
+def parts_of(name: str) -> tuple[str, str]:
+    """The provider and its model's name.
+
+    Raises:
+        NoSuchModel: one of them is missing.
+    """
+    provider, _, model = name.partition("/")
+    if not (provider.strip() and model.strip()):
+        raise NoSuchModel(
+            f"the model {name!r} names no provider"
+            "\n  fix: write PROVIDER/MODEL, such as openai/gpt-4o"
+        )
+    return provider, model
+
+
+def open_model(name: str, options: ModelOptions) -> Client:
+    """A model by its name, ready to reply. Nothing is sent yet.
+
+    Args:
+        name: ``openai/MODEL`` is asked through `openai`; ``litellm/NAME`` through `litellm`
+            with all of NAME; any other ``PROVIDER/MODEL`` through `litellm` as it stands.
+        options: how it is asked; values that its `extra` names come from the environment.
+
+    Raises:
+        NoSuchModel: the name names no provider that is known, or a base URL cannot be used.
+        NoKey: the provider's key, or a variable of a header, is not set, or cannot be sent.
+    """
+    provider, model = parts_of(name)
+    for address in filter(None, (options.base_url, os.environ.get(BASE_URL))):
+        try:
+            http_url(address)
+        except ValueError as error:
+            raise NoSuchModel(f"the base URL of {name}, or {BASE_URL}: {error}") from None
+    options = dataclasses.replace(options, extra=out_of_environment(options.extra))
+    if provider == "openai":
+        from toolhop_agents.models.openai_model import OpenAIModel  # half a second, only when used
+
+        return OpenAIModel(model, options=options)
+    from toolhop_agents.models.litellm_model import LiteLLMModel  # seconds, only when used
+
+    return LiteLLMModel(model if provider == "litellm" else name, options=options)

@@ -1,6 +1,6 @@
 """Models behind `litellm`: every provider it knows, by the names it takes.
 
-Importing this module imports `litellm` (seconds): `clients.open_model` does it when a model is
+Importing this module imports `litellm` (seconds): `exchange.open_model` does it when a model is
 opened.
 """
 

@@ -1,6 +1,6 @@
 """Models behind OpenAI's chat-completions protocol: OpenAI itself and the many servers like it.
 
-Importing this module imports `openai` (about half a second): `clients.open_model` does it when
+Importing this module imports `openai` (about half a second): `exchange.open_model` does it when
 a model is opened.
 """
 
