@@ -118,11 +118,7 @@ class Screen:
         rows = list(parameter_rows(tool.parameters))
         for name, kind, about in rows:
             required = ", required" if name.endswith("*") else ""
-            head = foreign(name.removesuffix("*"), "cyan")
-            self.write(
-                Text.assemble(head, "  ", foreign(kind), f"{required}  ", foreign(about, "dim")),
-                indent=4,
-            )
+            self._row(name.removesuffix("*"), kind, required, about, indent=4)
         if not rows:
             self.write(Text("takes no arguments", "dim"), indent=4)
         self.write()
@@ -132,12 +128,12 @@ class Screen:
         for name, kind, about in parameter_rows(
             {"properties": {parameter.name: dict(parameter.schema)}}
         ):
-            need = "required" if parameter.required else "optional: Enter leaves it out"
-            head = foreign(name, "cyan")
-            self.write(
-                Text.assemble(head, "  ", foreign(kind), f", {need}  ", foreign(about, "dim")),
-                indent=2,
-            )
+            need = ", required" if parameter.required else ", optional: Enter leaves it out"
+            self._row(name, kind, need, about, indent=2)
+
+    def _row(self, name: str, kind: str, need: str, about: str, indent: int) -> None:
+        parts = (foreign(name, "cyan"), "  ", foreign(kind), f"{need}  ", foreign(about, "dim"))
+        self.write(Text.assemble(*parts), indent=indent)
 
     def form(self, tool: str) -> None:
         """The head of a form."""

@@ -74,7 +74,7 @@ class Job:
     """What was made and refused; None where items were made into nothing."""
 
     @property
-    def work(self) -> Sequence[WorkUnit]:
+    def work(self) -> Units | list[WorkUnit]:
         """All episodes of the run, finished ones included."""
         settings = self.settings
         work = Units(settings.modes, settings.epochs, self.items, settings.shard)
