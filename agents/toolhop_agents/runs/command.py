@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,6 @@ from toolhop_agents.runs.execute import Plan, Run, execute
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.job import settings_of as kept_settings
-from toolhop_agents.runs.ledger import as_json as as_spent
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import print_tables, table_console
 from toolhop_agents.terminal import say
@@ -180,7 +180,7 @@ def _print_figures(whole: _Whole, ended: Run, *, as_json: bool) -> None:
         "status": ended.status,
         "fault": ended.fault or None,
         "stopped_by": ended.stopped_by or None,
-        "spent": as_spent(ended.spent),
+        "spent": asdict(ended.spent),
         "summaries": to_json(summaries),
         "findings": [finding.to_json() for finding in findings],
     }

@@ -11,7 +11,6 @@ from toolhop_env.diagnosis.of_tools import causes_of
 from toolhop_env.messages import Message, Origin, Reply
 from toolhop_env.spending import Spent, spent_on
 from toolhop_env.trace import Called, Event, Replied
-from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
 
@@ -168,8 +167,3 @@ class Metered:
         """
         await self.grant()
         return await self.model.reply(messages, tools)
-
-
-def as_json(spent: Spent) -> dict[str, JSON]:
-    """For the manifest."""
-    return {name: getattr(spent, name) for name in Spent.__dataclass_fields__}

@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import click
 
 from toolhop_agents.cli.options import setting_option
-from toolhop_agents.runs.ledger import as_json
 from toolhop_agents.runs.manifest import folder_name
 from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
 from toolhop_agents.table import print_tables, table_console
@@ -202,7 +201,7 @@ def _manifest(parts: Sequence[Mapping[str, Any]], segments_to: str | None) -> di
         "settings": {**first["settings"], "shard": None, "segments_to": kept},
         "started_at": min(part["started_at"] for part in parts),
         "ended_at": max(part["ended_at"] for part in parts),
-        "spent": as_json(spent),
+        "spent": asdict(spent),
         "sessions": [one for part in parts for one in part.get("sessions", [])],
     }
 
