@@ -69,11 +69,12 @@ class Sectioned(click.Command):
 
 def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[click.Option]:
     """An option for each field that has a `Flag`, in the fields' order."""
-    return [
-        _option(name, field, flag)
-        for name, field in model.model_fields.items()
-        if name not in leave_out and (flag := flag_of(field)) is not None
-    ]
+    options = []
+    for name, field in model.model_fields.items():
+        if name not in leave_out and (flag := flag_of(field)) is not None:
+            names, attributes = _attributes(name, field, flag)
+            options.append(click.Option([*names, name], **attributes))
+    return options
 
 
 def resuming_options(model: type[BaseModel], names: Container[str]) -> Iterator[click.Option]:
@@ -101,11 +102,6 @@ def setting_option(name: str, to: str = "", **changes: Any) -> Callable[[F], F]:
     field = RunSettings.model_fields[name]
     names, attributes = _attributes(name, field, cast("Flag", flag_of(field)))
     return click.option(*names, to or name, **{**attributes, **changes})
-
-
-def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
-    names, attributes = _attributes(name, field, flag)
-    return click.Option([*names, name], **attributes)
 
 
 def _attributes(name: str, field: FieldInfo, flag: Flag) -> tuple[Sequence[str], dict[str, Any]]:

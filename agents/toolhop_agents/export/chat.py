@@ -22,7 +22,7 @@ from pathlib import Path
 from toolhop_agents.call_formats import shown
 from toolhop_agents.export.episodes import Exported
 from toolhop_agents.export.files import atomic
-from toolhop_agents.export.parquet import Written
+from toolhop_agents.export.tables import Written
 from toolhop_agents.models.wire_sending import plain_message
 from toolhop_agents.prompts import tool_lines
 from toolhop_env.messages import (

@@ -18,9 +18,16 @@ from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.export.chat import ChatStyle, write_chats
 from toolhop_agents.export.episodes import Exported, Plain, benchmarks_of, exported, labels, places
 from toolhop_agents.export.files import ExportError, atomic, check_free, write_text
-from toolhop_agents.export.huggingface import CARD, DATA, write_dataset
 from toolhop_agents.export.inspect_log import write_logs
-from toolhop_agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
+from toolhop_agents.export.tables import (
+    CALLS_FILE,
+    CARD,
+    DATA,
+    EPISODES_FILE,
+    Written,
+    write_dataset,
+    write_tables,
+)
 from toolhop_agents.export.traces import session, trajectory
 from toolhop_env.runs.files import file_name
 from toolhop_env.runs.store import RunStore

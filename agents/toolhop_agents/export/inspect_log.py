@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from toolhop_agents.export.episodes import Exported, Plain, exported, labels
 from toolhop_agents.export.files import ExportError, atomic, check_free
 from toolhop_agents.export.inspect_samples import SCORER, error, sample
-from toolhop_agents.export.parquet import Written
+from toolhop_agents.export.tables import Written
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmarks import named
 from toolhop_env.extras import require
