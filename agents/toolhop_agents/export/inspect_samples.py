@@ -74,7 +74,9 @@ def sample(one: Exported, before: Sequence[Attempt], settings: Mapping[str, Any]
         plain["limit"] = _limit(score.conduct.ending, settings)
     if before:
         plain["error_retries"] = [error(other.errored) for other in before]
-    plain["events"] = events(trace, messages, outputs, list(_ends(plain)))
+    clock = _Clock(trace)
+    played = _played(trace, messages, outputs, clock)
+    plain["events"] = [*played, *(clock.event(end) for end in _ends(plain))]
     return plain
 
 
@@ -201,22 +203,6 @@ def _limit(ending: Ending, settings: Mapping[str, Any]) -> Plain | None:
 # -- events ----------------------------------------------------------------------------------------
 
 
-def events(
-    trace: Trace, messages: Sequence[Plain], outputs: Sequence[Plain], ends: Sequence[Plain]
-) -> list[Plain]:
-    """The events in order.
-
-    Args:
-        trace: the attempt's.
-        messages: the sample's: the prompt's, then each reply's and the feedback to its calls.
-        outputs: what the model gave, by reply.
-        ends: how the sample ended and its scores, without times.
-    """
-    clock = _Clock(trace)
-    found = list(_played(trace, messages, outputs, clock))
-    return [*found, *(clock.event(one) for one in ends)]
-
-
 @dataclass
 class _Clock:
     """Gives events their times and names."""
@@ -250,6 +236,9 @@ class _Clock:
 def _played(
     trace: Trace, messages: Sequence[Plain], outputs: Sequence[Plain], clock: _Clock
 ) -> Iterator[Plain]:
+    """The events in order; `messages` are the prompt's, then each reply's and the feedback to its
+    calls, `outputs` what the model gave, by reply.
+    """
     start = trace.started
     at = len(start.messages)
     prompt, tools = list(messages[:at]), start.tools
@@ -274,7 +263,7 @@ def _played(
                 yield clock.event(model, reply.wall_s)
                 at += 1
             case Called():
-                yield clock.event(_tool(event, messages, at), event.wall_s)
+                yield clock.event(_tool(event, messages[at]), event.wall_s)
                 at += 1
             case FeedbackSet(level=level):
                 yield clock.event(_info({"feedback": level.value}))
@@ -285,13 +274,8 @@ def _played(
                 pass
 
 
-def _tool(called: Called, messages: Sequence[Plain], at: int) -> Plain:
-    """The call whose feedback is the message at place `at`."""
-    feedback = messages[at]
-    asked = next(one for one in reversed(messages[:at]) if one["role"] == "assistant")
-    # Ids may repeat: a turn's calls and the feedback to them are in the same order.
-    number = at - messages.index(asked) - 1
-    call = asked["tool_calls"][number]
+def _tool(called: Called, feedback: Plain) -> Plain:
+    call = call_of(called)
     return {
         "event": "tool",
         "id": call["id"],
