@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 
 from toolhop_agents.cluster.host import Channel
@@ -31,7 +31,7 @@ from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.episode import Sink
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
-from toolhop_tools.model import Item
+from toolhop_tools.model import Item, by_id
 
 # -- messages ------------------------------------------------------------------------------------
 
@@ -130,14 +130,12 @@ class _Stage:
 
     given: Given
     means: Means
+    items: Mapping[str, Item]
+    """By id."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
         return self.means.sandbox.description
-
-    @cached_property
-    def items(self) -> dict[str, Item]:
-        return {item.id: item for item in self.given.items}
 
 
 @asynccontextmanager
@@ -153,7 +151,7 @@ async def _stage(what: _Given) -> AsyncIterator[_Stage]:
         if given.settings.run_limits != RunLimits():
             agents, grant = means.agents, partial(_granted, AskLedger)
             means = replace(means, agents=lambda unit: Metered(agents(unit), grant))
-        yield _Stage(given, means)
+        yield _Stage(given, means, by_id(given.items))
 
 
 async def _play_there(stage: _Stage, sent: _Sent, channel: Channel) -> None:

@@ -47,9 +47,7 @@ class Here:
     settings: RunSettings
     means: Means
     ledger: Ledger
-
-    def __post_init__(self) -> None:
-        self.on_more: Callable[[int], None] = lambda _: None
+    on_more: Callable[[int], None] = lambda _: None
 
     @property
     def description(self) -> Mapping[str, JSON]:
