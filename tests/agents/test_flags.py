@@ -16,7 +16,7 @@ import pytest
 import toolhop_agents
 from tests.agents.command import toolhop
 from toolhop_agents.cli import root
-from toolhop_agents.cli.flags import MOST, Number, Whole
+from toolhop_agents.cli.flags import MOST, Number, Whole, allowed
 
 KINDS = {
     "integer": "number", "number": "number", "choice": "text", "text": "text", "name": "text",
@@ -138,7 +138,7 @@ def test_a_number_that_cannot_be_is_refused_with_the_range(
         assert done.returncode == 2, (given, done.stderr)
         first, fix = done.stderr.splitlines()[:2]
         assert f"'{flag.opts[0]}'" in first, done.stderr
-        assert f"({kind.allowed})" in fix
+        assert f"({allowed(kind)})" in fix
 
 
 def test_every_number_has_a_range() -> None:

@@ -16,22 +16,17 @@ MOST = 10**9
 """Of any count: more of anything is a slip, and would not end."""
 
 
+def allowed(kind: click.IntRange | click.FloatRange) -> str:
+    """The range, such as ``x>=1``."""
+    return kind._describe_range()  # noqa: SLF001 -- click has no public name for it
+
+
 class Whole(click.IntRange):
     """A whole number in a range, at most `MOST`."""
 
     name = "integer"
 
-    @property
-    def allowed(self) -> str:
-        """The range, such as ``x>=1``."""
-        return self._describe_range()
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 -- a text or a number, which click types as the number alone
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 -- a text or a number, which click types as the number alone
         """The number."""
         found = int(super().convert(value, param, ctx))
         if found > (self.max or MOST):
@@ -70,21 +65,16 @@ class Number(click.FloatRange):
 
     name = "number"
 
-    @property
-    def allowed(self) -> str:
-        """The range, such as ``x>=1``."""
-        return self._describe_range()
-
     def convert(
         self,
-        value: Any,  # noqa: ANN401 -- a text or a number, which click types as the number alone
+        value: Any,
         param: click.Parameter | None,
-        ctx: click.Context | None,
+        ctx: click.Context | None,  # noqa: ANN401 -- see `Whole`
     ) -> float:
         """The number."""
         found = float(super().convert(value, param, ctx))
         if not math.isfinite(found):
-            self.fail(f"{found} is not in the range {self.allowed}", param, ctx)
+            self.fail(f"{found} is not in the range {allowed(self)}", param, ctx)
         return found
 
 

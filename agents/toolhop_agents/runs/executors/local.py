@@ -47,7 +47,9 @@ class Here:
     settings: RunSettings
     means: Means
     ledger: Ledger
-    on_more: Callable[[int], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self.on_more: Callable[[int], None] = lambda _: None
 
     @property
     def description(self) -> Mapping[str, JSON]:
