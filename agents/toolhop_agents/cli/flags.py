@@ -67,9 +67,9 @@ class Number(click.FloatRange):
 
     def convert(
         self,
-        value: Any,
+        value: Any,  # noqa: ANN401 -- see `Whole`
         param: click.Parameter | None,
-        ctx: click.Context | None,  # noqa: ANN401 -- see `Whole`
+        ctx: click.Context | None,
     ) -> float:
         """The number."""
         found = float(super().convert(value, param, ctx))
