@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +92,7 @@ def resume(run: Path) -> None:
     items = store.items().items
     work = Units(("mandatory",), -(-count // len(items)), items)
     done = tally.progress()
-    left = sum(unit.key not in done.finished for unit in work[:count])
+    left = sum(unit.key not in done.finished for unit in islice(work, count))
     if left:
         raise RuntimeError(f"{left} of {count} are not finished")
 

@@ -31,7 +31,7 @@ from tests.canned import CannedSandbox
 from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_agents.runs.executors.local import Executor, Here
 from toolhop_agents.runs.ledger import Ledger, RunLimits
-from toolhop_agents.runs.play import Means
+from toolhop_agents.runs.means import Means
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units
 from toolhop_agents.scripted.choose import choose

@@ -15,7 +15,7 @@ import anyio
 from studies.authored import Authored, load_items, with_ballot
 from toolhop_agents.blind.readers import BlindQuestion, Readers
 from toolhop_agents.models.base import Model, ModelFault
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.wire_sending import messages_to_wire, sendable
 from toolhop_env.messages import Message
@@ -152,10 +152,11 @@ async def read_all(
     async with AsyncExitStack() as stack:
         models: dict[str, Model] = {}
         for reader in asked:
-            client = open_model(
-                reader.model, base_url=reader.base_url, temperature=None, timeout_s=timeout_s,
+            options = ModelOptions(
+                base_url=reader.base_url, temperature=None, timeout_s=timeout_s,
                 max_retries=0, connections=Connections(at_a_time), max_tokens=max_tokens,
             )  # fmt: skip
+            client = open_model(reader.model, options)
             models[reader.name] = await stack.enter_async_context(client)
         sandbox = await stack.enter_async_context(await open_sandbox("process", max_workers=2))
 

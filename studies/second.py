@@ -21,7 +21,7 @@ import anyio
 from studies.authored import Authored, records_of
 from studies.blind_replies import Kept, KeptAsk, NotKeptError
 from studies.running import interval
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_agents.models.rate import Connections
 from toolhop_env.messages import Message, SystemMessage, UserMessage
 from toolhop_sandbox.base import Limits, Program, Sandbox
@@ -152,10 +152,11 @@ async def ask_all(
         for at, name in enumerate(NAMES):
             model = None
             if urls:
-                model = open_model(
-                    "openai/reader", base_url=urls[at % len(urls)], temperature=None,
-                    timeout_s=timeout_s, max_retries=0, connections=Connections(at_a_time),
+                options = ModelOptions(
+                    base_url=urls[at % len(urls)], temperature=None, timeout_s=timeout_s,
+                    max_retries=0, connections=Connections(at_a_time),
                 )  # fmt: skip
+                model = open_model("openai/reader", options)
             for documented in tools:
                 group.start_soon(write, documented, name, KeptAsk(name, kept, model))
     return {

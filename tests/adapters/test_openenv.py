@@ -22,8 +22,9 @@ import pytest
 
 from tests.adapters.played import AGENT, containers_of, run_scores, said
 from toolhop_agents.cli import main
-from toolhop_agents.environment.core import EpisodeLost, Unscored
+from toolhop_agents.environment.core import EpisodeLost
 from toolhop_agents.environment.plain import PlainEnvironments
+from toolhop_agents.environment.reward import Unscored
 from toolhop_agents.models.wire_reading import messages_from_wire, tools_from_wire
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.messages import AssistantMessage, Message, Reply

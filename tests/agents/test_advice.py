@@ -9,7 +9,7 @@ import pytest
 
 from tests.serving import Server
 from toolhop_agents.models.base import ModelFault
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_env.messages import UserMessage
 
 VLLM = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
@@ -18,7 +18,7 @@ LONG = "value " * 300 + "end"
 
 def told(name: str, status: int, body: dict[str, Any]) -> str:
     async def ask(url: str) -> str:
-        async with open_model(name, base_url=url, max_retries=0) as model:
+        async with open_model(name, ModelOptions(base_url=url, max_retries=0)) as model:
             with pytest.raises(ModelFault) as caught:
                 await model.reply([UserMessage("Q?")], [])
             return str(caught.value)

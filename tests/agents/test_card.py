@@ -17,7 +17,7 @@ from toolhop_agents.card.page import Card, Section, Table, markdown
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.folder import StepLedger
 from toolhop_agents.construct.reviews import add
-from toolhop_agents.export.huggingface import hub_licence
+from toolhop_agents.export.tables import hub_licence
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.construct.accept import Criterion

@@ -25,8 +25,7 @@ from tests.waiting import until
 from toolhop_agents.cli import EXIT_MISSING, EXIT_USAGE
 from toolhop_agents.cli.faults import exit_code
 from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault
-from toolhop_agents.models.clients import Client, open_model
-from toolhop_agents.models.exchange import ModelOptions
+from toolhop_agents.models.exchange import Client, ModelOptions, open_model
 from toolhop_agents.models.fault_plan import RECOVERABLE
 from toolhop_agents.models.loopback import (
     FaultPlan,
@@ -109,14 +108,16 @@ def played(
     async def work() -> Reply:
         async with open_model(
             name,
-            base_url=server.base_url,
-            backoff=QUICK,
-            timeout_s=timeout_s,
-            max_retries=max_retries,
-            extra=extra,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            seed=seed,
+            ModelOptions(
+                base_url=server.base_url,
+                backoff=QUICK,
+                timeout_s=timeout_s,
+                max_retries=max_retries,
+                extra=extra or {},
+                temperature=temperature,
+                max_tokens=max_tokens,
+                seed=seed,
+            ),
         ) as model:
             return await model.reply(messages or ASKED, [TOOL])
 
@@ -273,7 +274,9 @@ def test_a_refused_request_is_not_repeated(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_an_unknown_address_is_fatal(name: str) -> None:
     async def work() -> Reply:
-        async with open_model(name, base_url=f"{server.base_url}/nowhere", backoff=QUICK) as model:
+        async with open_model(
+            name, ModelOptions(base_url=f"{server.base_url}/nowhere", backoff=QUICK)
+        ) as model:
             return await model.reply(ASKED, [])
 
     with served() as server, pytest.raises(ModelFault, match="HTTP 404") as caught:
@@ -334,7 +337,7 @@ def test_a_server_that_refuses_malformed_history_is_sent_objects(name: str) -> N
 def test_cancelling_ends_a_wait_and_a_request(name: str) -> None:
     async def cut_short(server: LoopbackServer) -> None:
         slow = Backoff(first_s=3600, longest_s=3600)
-        async with open_model(name, base_url=server.base_url, backoff=slow) as model:
+        async with open_model(name, ModelOptions(base_url=server.base_url, backoff=slow)) as model:
             with anyio.move_on_after(0.1) as scope:
                 await model.reply(ASKED, [TOOL])
             assert scope.cancelled_caught
@@ -360,7 +363,7 @@ def test_twenty_requests_at_once(name: str) -> None:
             said[number] = (await model.reply([UserMessage(str(number))], [])).content
 
         async with (
-            open_model(name, base_url=server.base_url, backoff=QUICK) as model,
+            open_model(name, ModelOptions(base_url=server.base_url, backoff=QUICK)) as model,
             anyio.create_task_group() as group,
         ):
             for number in range(20):
@@ -382,7 +385,7 @@ def test_what_conversations_meet_does_not_hang_on_their_order(name: str) -> None
                 met[number] = (await model.reply([UserMessage(str(number))], [])).retries
 
             async with (
-                open_model(name, base_url=server.base_url, backoff=QUICK) as model,
+                open_model(name, ModelOptions(base_url=server.base_url, backoff=QUICK)) as model,
                 anyio.create_task_group() as group,
             ):
                 for number in order:
@@ -442,7 +445,7 @@ def test_cost_is_known_or_none(name: str, known: bool) -> None:
 )
 def test_what_cannot_be_opened(name: str, said: str) -> None:
     with pytest.raises(ModelFault, match=rf"(?s){said}.*fix: ") as caught:
-        open_model(name)
+        open_model(name, ModelOptions())
     assert caught.value.fatal
     # A key can be missing on this machine; a name is bad everywhere.
     assert exit_code(caught.value) == (EXIT_MISSING if said.endswith("KEY") else EXIT_USAGE)
@@ -451,14 +454,14 @@ def test_what_cannot_be_opened(name: str, said: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_closed_model_does_not_disturb_the_next(name: str) -> None:
     async def work(server: LoopbackServer) -> None:
-        first: Client = open_model(name, base_url=server.base_url)
-        second = open_model(name, base_url=server.base_url)
+        first: Client = open_model(name, ModelOptions(base_url=server.base_url))
+        second = open_model(name, ModelOptions(base_url=server.base_url))
         await first.reply(ASKED, [])
         await first.aclose()
         await first.aclose()
         await second.reply(ASKED, [])
         await second.aclose()
-        async with open_model(name, base_url=server.base_url) as third:
+        async with open_model(name, ModelOptions(base_url=server.base_url)) as third:
             await third.reply(ASKED, [])
 
     with served() as server:
@@ -474,8 +477,8 @@ def test_a_closed_model_leaves_no_connection_open(name: str) -> None:
             await model.reply(ASKED, [])
 
     with served() as server:
-        other = open_model(name, base_url=server.base_url)
-        for model in (open_model(name, base_url=server.base_url), other):
+        other = open_model(name, ModelOptions(base_url=server.base_url))
+        for model in (open_model(name, ModelOptions(base_url=server.base_url)), other):
             anyio.run(work, model)
             assert connected_to(urlsplit(server.base_url).port) == []
 
@@ -511,7 +514,9 @@ def test_a_model_behind_a_proxy_is_asked_over_its_own_connections(
         monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
         extra: dict[str, JSON] = {"extra_query": {"q": "${QUERY}"}}
         address = "http://somewhere.invalid/v1"
-        anyio.run(work, open_model("litellm/openai/test", base_url=address, extra=extra))
+        anyio.run(
+            work, open_model("litellm/openai/test", ModelOptions(base_url=address, extra=extra))
+        )
         assert connected_to(proxy.server_port) == []
     assert asked == [f"{address}/chat/completions?q=asked"]
 
@@ -526,7 +531,7 @@ def test_a_model_behind_a_proxy_is_asked_over_its_own_connections(
 )
 def test_the_name_in_reports(name: str, shown: str) -> None:
     async def work() -> str:
-        async with open_model(name, base_url="http://127.0.0.1:1/v1") as model:
+        async with open_model(name, ModelOptions(base_url="http://127.0.0.1:1/v1")) as model:
             return model.name
 
     assert run(work) == shown
@@ -547,7 +552,8 @@ def resolve(host, *rest, **more):
 look_up, socket.getaddrinfo = socket.getaddrinfo, resolve
 
 import anyio
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, RequestFault
 from toolhop_agents.models.retry import Backoff
 from toolhop_env.messages import Reply, UserMessage
@@ -557,10 +563,9 @@ assert not loaded, f"imported with the clients: {loaded}"
 
 async def main():
     plan = FaultPlan(sequence=(RequestFault.SERVER_ERROR, RequestFault.CUT))
-    async with LoopbackServer(lambda request: Reply("ok"), faults=plan) as server:
-        model = open_model(
-            "litellm/openai/test", base_url=server.base_url, backoff=Backoff(first_s=0.001)
-        )
+    with LoopbackServer(lambda request: Reply("ok"), faults=plan) as server:
+        options = ModelOptions(base_url=server.base_url, backoff=Backoff(first_s=0.001))
+        model = open_model("litellm/openai/test", options)
         async with model:
             assert (await model.reply([UserMessage("?")], [])).content == "ok"
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.agents.recorded import invoked
 from tests.agents.test_segments import played
-from toolhop_agents.runs.merge import merged_run
+from toolhop_agents.runs.merge_command import merged_run
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.packing import Packing, pack
 from toolhop_env.runs.segments import Segment, segments

@@ -21,8 +21,7 @@ from toolhop_agents.models.bounded import (
     check_parts,
     reply_limit,
 )
-from toolhop_agents.models.clients import open_model
-from toolhop_agents.models.exchange import Api
+from toolhop_agents.models.exchange import Api, ModelOptions, open_model
 from toolhop_agents.models.reach import reach
 from toolhop_env.messages import UserMessage
 
@@ -101,7 +100,7 @@ def test_a_reply_of_small_parts_alone_is_too_large(
 
     async def ask(address: str) -> None:
         options = {"max_tokens": MAX_TOKENS, "max_retries": 0, "api": api}
-        async with open_model(model, base_url=address, **options) as opened:  # type: ignore[arg-type] # each option has a type of its own
+        async with open_model(model, ModelOptions(base_url=address, **options)) as opened:  # type: ignore[arg-type] # each option has a type of its own
             await opened.reply([UserMessage("2 + 2?")], [])
 
     with Server(lambda exchange: exchange.send(body)) as server, pytest.raises(ModelFault) as fault:

@@ -171,7 +171,7 @@ def test_an_episode_that_is_stopped_or_errored(pool: PlainEnvironments) -> None:
     environment = pool.environment()
     environment.reset(ITEM)
     with pytest.raises(Unscored):
-        pool._environments.reward.of_step(environment.trace, _errored(environment))
+        pool.environments.reward.of_step(environment.trace, _errored(environment))
     environment.close()
     assert environment.trace.ended is not None
     assert environment.trace.ended.ending is Ending.STOPPED
@@ -255,7 +255,7 @@ def test_many_resets_leave_nothing_behind(pool: PlainEnvironments) -> None:
     environment = pool.environment()
     environment.reset(ITEM)
     threads = threading.active_count()
-    sandbox = pool._environments._sandbox
+    sandbox = pool.environments._sandbox
     assert sandbox is not None
     workers = list(map(id, sandbox._started))
     for _ in range(50):

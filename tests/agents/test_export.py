@@ -28,9 +28,8 @@ from toolhop_agents.export.columns import CALLS, Column, ColumnKind, episode_col
 from toolhop_agents.export.episodes import Exported, exported, labels
 from toolhop_agents.export.files import ExportError, atomic
 from toolhop_agents.export.formats import GROUP
-from toolhop_agents.export.huggingface import write_dataset
 from toolhop_agents.export.inspect_log import logs
-from toolhop_agents.export.parquet import GROUP_ROWS, schema, write_tables
+from toolhop_agents.export.tables import GROUP_ROWS, schema, write_dataset, write_tables
 from toolhop_env.attempt import attempt_of
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import score

@@ -17,9 +17,8 @@ from tests.agents.recorded import continued, edited, invoked, recorded
 from tests.agents.test_export import ERRORED, ITEMS, LIMIT, RIGHT, act
 from tests.env.made import called, finished, started
 from tests.inline import inline_sandbox
-from toolhop_agents.export.atif import trajectory
 from toolhop_agents.export.episodes import Exported, copied_turns, exported, places
-from toolhop_agents.export.sessions import session
+from toolhop_agents.export.traces import session, trajectory
 from toolhop_env.attempt import attempt_of
 from toolhop_env.feedback import Level
 from toolhop_env.fork import fork

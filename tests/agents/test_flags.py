@@ -16,8 +16,7 @@ import pytest
 import toolhop_agents
 from tests.agents.command import toolhop
 from toolhop_agents.cli import root
-from toolhop_agents.cli.flags import MOST, Number, Whole
-from toolhop_agents.cli.options import VARIES
+from toolhop_agents.cli.flags import MOST, Number, Whole, allowed
 
 KINDS = {
     "integer": "number", "number": "number", "choice": "text", "text": "text", "name": "text",
@@ -31,6 +30,22 @@ WRITERS = {
 }  # fmt: skip
 """Commands that write a file whose name is given. Those that append, resume or make a new folder
 are no such: they never replace anything."""
+VARIES: Mapping[str, str] = {
+    "--agent": "`serve` takes scripted agents alone",
+    "--cost-limit": "of an episode, or of an item that is made",
+    "--estimate": "`run` takes it without a number",
+    "--feedback": "`play` takes no template",
+    "--hops": "the generator of worlds says what it takes",
+    "--into": "`run` sends to `perturb`, which lists them",
+    "--max-samples": "of episodes, items or tools",
+    "--mode": "one, several, or those that are shown",
+    "--out": "a file, a folder or standard output",
+    "--resume": "a run, an ablation or a game",
+    "--sample": "of items, or of questions by kind",
+    "--to": "formats of runs, or of data",
+    "--token-limit": "of an episode, or of an item that is made",
+}
+"""Flags whose help is not the same text in all commands, and why; each still means one thing."""
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -123,7 +138,7 @@ def test_a_number_that_cannot_be_is_refused_with_the_range(
         assert done.returncode == 2, (given, done.stderr)
         first, fix = done.stderr.splitlines()[:2]
         assert f"'{flag.opts[0]}'" in first, done.stderr
-        assert f"({kind.allowed})" in fix
+        assert f"({allowed(kind)})" in fix
 
 
 def test_every_number_has_a_range() -> None:

@@ -22,7 +22,7 @@ import pytest
 from tests.agents.command import TOOLHOP, toolhop
 from tests.agents.items import small_item
 from toolhop_agents.models import gguf
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_env import extras
 from toolhop_env.messages import (
@@ -179,7 +179,9 @@ def test_stop_texts_cut_replies_and_broken_calls_are_those_of_any_server(weights
 
             async def said(messages: Sequence[Message], most: int, **extra: JSON) -> Reply:
                 name, more = gguf.model_name(weights), {"max_tokens": most, **extra}
-                async with open_model(name, base_url=base_url, extra=more, timeout_s=600) as model:
+                async with open_model(
+                    name, ModelOptions(base_url=base_url, extra=more, timeout_s=600)
+                ) as model:
                     return await model.reply(messages, [power])
 
             assert (await said([question], 2)).cut

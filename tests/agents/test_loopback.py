@@ -10,7 +10,6 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-import anyio
 import httpx
 import openai
 import pytest
@@ -306,15 +305,6 @@ def test_it_stops_at_once_while_its_responder_hangs() -> None:
             httpx.post(url, json=HELLO, timeout=0.05, trust_env=False)
     assert not answered.is_set()
     release.set()
-
-
-def test_it_opens_in_async_code() -> None:
-    async def work() -> int:
-        async with LoopbackServer(say) as server, httpx.AsyncClient(trust_env=False) as client:
-            response = await client.post(f"{server.base_url}/chat/completions", json=HELLO)
-            return response.status_code
-
-    assert anyio.run(work) == 200
 
 
 @given(

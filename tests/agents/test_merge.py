@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ from click.testing import CliRunner
 
 from toolhop_agents.runs.command import run
 from toolhop_agents.runs.execute import execute
-from toolhop_agents.runs.merge import merged_run
-from toolhop_agents.runs.merge_command import merge
+from toolhop_agents.runs.merge_command import merge, merged_run
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units
 from toolhop_env.runs.files import EPISODES, StoreError
@@ -61,7 +61,7 @@ def test_each_episode_is_in_one_part(count: int) -> None:
     dealt = [Units(("mandatory", "free"), 2, items, (n + 1, count)) for n in range(count)]
     assert sorted(unit.name for part in dealt for unit in part) == sorted(every)
     assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
-    assert [unit.name for unit in dealt[0][:3]] == every[::count][:3]
+    assert [unit.name for unit in islice(dealt[0], 3)] == every[::count][:3]
 
 
 def test_the_whole_is_the_run_in_one(

@@ -1,4 +1,4 @@
-"""Going back and forking: a trace is cut, an episode resumes from it, a seat keeps the branches."""
+"""Going back and forking: a trace is cut, an episode resumes from it, both branches are kept."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from anyio.from_thread import start_blocking_portal
 
 from tests.agents.items import small_item
 from tests.canned import CannedSandbox
-from toolhop_agents.play.branches import Branches, Typist
+from toolhop_agents.play.branches import Branches, NoWayBack, TakenBack, Typist, progress
+from toolhop_agents.play.game import answer_reply, target_turn
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_agents.runs.unit import setting as setting_of
-from toolhop_agents.serve.seat import NothingFailed, Seat, TakenBack
-from toolhop_agents.serve.state import NoSuchTurn, answer_reply, progress, taken, target_turn
 from toolhop_env.benchmarks import score
 from toolhop_env.episode import Episode
 from toolhop_env.feedback import Level
@@ -217,20 +216,13 @@ def test_progress_counts_what_was_done() -> None:
     assert progress(played(), EpisodeLimits(turns=None)).place == "1"
 
 
-def test_turns_are_listed_with_their_calls() -> None:
-    both = Reply(calls=CAPITAL.calls + BAD.calls)
-    first, second = taken(played(both, ANSWER))
-    assert [call.error for call in first.calls] == [None, "not_json"]
-    assert (first.answer, second.answer) == (None, "<answer>16</answer>")
-
-
 def test_steps_back() -> None:
     trace = played(CAPITAL, BAD)
     assert [target_turn(trace, steps) for steps in ("", "1", "2")] == [2, 2, 1]
     for steps in ("3", "0", "-1", "one", "²", "9" * 5000):
-        with pytest.raises(NoSuchTurn):
+        with pytest.raises(NoWayBack):
             target_turn(trace, steps)
-    with pytest.raises(NoSuchTurn, match="no turn has been taken"):
+    with pytest.raises(NoWayBack, match="no turn has been taken"):
         target_turn(played(), "")
 
 
@@ -241,81 +233,74 @@ def test_an_answer_is_tagged_once_and_only_where_the_prompt_asks_for_a_tag() -> 
     assert answer_reply(played(), "16").content == "16"
 
 
-# --- a seat
-
-
-def test_a_seat_forks_at_the_first_failed_call_and_reports_it_anew() -> None:
-    async def run() -> None:
-        async with Seat(small_item(), canned(), Setting(feedback=Level.MINIMAL)) as seat:
-            await seat.step(CAPITAL)
-            with pytest.raises(NothingFailed):
-                await seat.fork(Level.DETAILED)
-            await seat.step(BAD)
-            await seat.step(LENGTH)
-            left = seat.trace
-            assert await seat.fork(Level.DETAILED) is None
-            assert (len(seat.trace.replies), seat.branches) == (2, 2)
-            assert left.calls[1].feedback == "The call failed."
-            assert "are not JSON" in seat.trace.calls[1].feedback
-            assert seat.episode.feedback_level is Level.DETAILED
-            assert seat.trace.started.parent == left.started.episode
-            await seat.step(ANSWER)
-            assert isinstance(seat.score(), Score)
-
-    anyio.run(run)
-
-
-def test_a_forked_turn_that_a_limit_cut_off_is_taken_again() -> None:
-    async def run() -> None:
-        two = Setting(limits=EpisodeLimits(calls=2))
-        async with Seat(small_item(), canned(), two) as seat:
-            await seat.step(Reply(calls=CAPITAL.calls + BAD.calls + LENGTH.calls))
-            ended = seat.score()
-            step = await seat.fork(Level.MINIMAL)
-            assert step is not None
-            assert [call.feedback for call in step.calls] == ['"Oslo"', "The call failed."]
-            assert step.ending is Ending.OUT_OF_CALLS
-            assert isinstance(ended, Score), "a branch that has ended keeps its score"
-
-    anyio.run(run)
-
-
-def test_a_seat_is_left_with_no_lease() -> None:
-    async def run() -> int:
-        sandbox = canned()
-        async with Seat(small_item(), sandbox) as seat:
-            await seat.step(CAPITAL)
-            await seat.back_to(1)
-            await seat.back_to(1)
-            assert sandbox.open_sessions == 1
-            seat.stop()
-            assert seat.episode.ending is Ending.STOPPED
-        return sandbox.open_sessions
-
-    assert anyio.run(run) == 0
-
-
-# --- behind a portal
+# --- branches
 
 
 @contextmanager
 def table(
-    folder: Path, sandbox: CannedSandbox, item: Item | None = None, typist: Typist | None = None
+    folder: Path,
+    sandbox: CannedSandbox,
+    item: Item | None = None,
+    typist: Typist | None = None,
+    setting: Setting | None = None,
 ) -> Iterator[Branches]:
     unit = WorkUnit(item or small_item(), "mandatory", 1)
     settings = RunSettings(agent="person", modes=("mandatory",), log_dir=folder)
     store = RunStore.create(folder, "run", {})
-    with start_blocking_portal() as portal:
-        seat = Seat(
-            unit.item,
+    with (
+        start_blocking_portal() as portal,
+        Branches(
+            portal,
             sandbox,
-            setting_of(settings, unit),
-            sink=store.sink,
-            name=lambda branch: replace(unit, attempt=branch).name,
+            store,
+            unit,
+            setting or setting_of(settings, unit),
+            typist=typist,
             stand_ins=StandIns(typist, typist),
-        )
-        with portal.wrap_async_context_manager(seat):
-            yield Branches(seat, portal, store, typist)
+        ) as branches,
+    ):
+        yield branches
+
+
+def test_a_fork_at_the_first_failed_call_reports_it_anew(tmp_path: Path) -> None:
+    with table(tmp_path, canned(), setting=Setting(feedback=Level.MINIMAL)) as branches:
+        branches.step(CAPITAL)
+        with pytest.raises(NoWayBack):
+            branches.fork(Level.DETAILED)
+        branches.step(BAD)
+        branches.step(LENGTH)
+        left = branches.episode.trace
+        assert branches.fork(Level.DETAILED) is None
+        forked = branches.episode.trace
+        assert (len(forked.replies), branches.count) == (2, 2)
+        assert left.calls[1].feedback == "The call failed."
+        assert "are not JSON" in forked.calls[1].feedback
+        assert branches.episode.feedback_level is Level.DETAILED
+        assert forked.started.parent == left.started.episode
+        branches.step(ANSWER)
+        assert isinstance(branches.score(), Score)
+
+
+def test_a_forked_turn_that_a_limit_cut_off_is_taken_again(tmp_path: Path) -> None:
+    two = Setting(limits=EpisodeLimits(calls=2))
+    with table(tmp_path, canned(), setting=two) as branches:
+        branches.step(Reply(calls=CAPITAL.calls + BAD.calls + LENGTH.calls))
+        ended = branches.score()
+        step = branches.fork(Level.MINIMAL)
+        assert step is not None
+        assert [call.feedback for call in step.calls] == ['"Oslo"', "The call failed."]
+        assert step.ending is Ending.OUT_OF_CALLS
+        assert isinstance(ended, Score), "a branch that has ended keeps its score"
+
+
+def test_a_game_is_left_with_no_lease(tmp_path: Path) -> None:
+    sandbox = canned()
+    with table(tmp_path, sandbox) as branches:
+        branches.step(CAPITAL)
+        branches.back_to(1)
+        branches.back_to(1)
+        assert sandbox.open_sessions == 1
+    assert sandbox.open_sessions == 0
 
 
 def test_going_back_keeps_both_branches(tmp_path: Path) -> None:
@@ -323,7 +308,7 @@ def test_going_back_keeps_both_branches(tmp_path: Path) -> None:
         first = branches.path
         branches.step(CAPITAL)
         branches.step(BAD)
-        branches.seat.set_feedback(Level.MINIMAL)
+        branches.episode.set_feedback(Level.MINIMAL)
         branches.back_to(2)
         assert branches.episode.feedback_level is Level.MINIMAL
         branches.step(ANSWER)
@@ -359,7 +344,7 @@ def test_a_call_that_came_to_nothing_is_taken_back(
         assert branches.episode.trace.replies == ()
         (called,) = branches.step(CAPITAL).calls
         assert called.feedback == '"Oslo"'
-        assert branches.seat.branches == 2
+        assert branches.count == 2
 
 
 def test_a_kill_leaves_what_was_played(tmp_path: Path) -> None:

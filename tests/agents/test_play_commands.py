@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.agents.items import small_item
 from toolhop_agents.play.commands import COMMANDS, Command, Misread, Turn, parse, parts
-from toolhop_agents.play.complete import candidates, choices
 from toolhop_agents.play.form import parameters
+from toolhop_agents.play.prompt import candidates, choices
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 

@@ -28,7 +28,7 @@ from tests.agents.thinking_servers import Anthropic
 from tests.serving import Exchange, Server
 from toolhop_agents.judge.judges import ModelJudge, Said
 from toolhop_agents.models.base import ModelFault
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_agents.models.loopback import Request
 from toolhop_agents.models.retry import Backoff
 from toolhop_agents.models.wire_reading import reply_from_wire
@@ -109,7 +109,9 @@ async def talk(
         **(options or {}),
     }  # fmt: skip
     with Provider([*replies, replies[-1]]) as provider:
-        async with open_model(conversation.model, base_url=provider.base_url, **asked) as model:
+        async with open_model(
+            conversation.model, ModelOptions(base_url=provider.base_url, **asked)
+        ) as model:
             for _ in replies:
                 messages += given(await model.reply(messages, [TOOL]), numbers)
             await model.reply(messages, [TOOL])
@@ -217,7 +219,7 @@ async def test_a_stream_that_breaks_off_is_asked_for_again() -> None:
             "backoff": Backoff(first_s=0.01),
         }
         async with open_model(
-            "anthropic/claude-sonnet-4-5", base_url=server.base_url, **options
+            "anthropic/claude-sonnet-4-5", ModelOptions(base_url=server.base_url, **options)
         ) as model:
             reply = await model.reply([UserMessage("Where?")], [])
     # A connection that the server has closed meanwhile may cost a retry that it never hears of.
@@ -254,7 +256,8 @@ async def test_a_temperature_that_nobody_asked_for_is_left_out(optional: bool) -
     refused = {"error": {"message": "Unsupported value: 'temperature' does not support 0."}}
     with Provider([refused, chat(content="fine"), chat(content="fine")]) as provider:
         async with open_model(
-            "openai/m", base_url=provider.base_url, temperature_optional=optional, max_retries=0
+            "openai/m",
+            ModelOptions(base_url=provider.base_url, temperature_optional=optional, max_retries=0),
         ) as model:
             if optional:
                 assert (await model.reply(opening(), ())).content == "fine"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.waiting import CEILING_S
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, RequestFault
 from toolhop_agents.models.rate import Connections
 from toolhop_env.messages import Reply, UserMessage
@@ -168,7 +168,7 @@ def test_planned_refusals_are_counted_and_every_question_is_answered() -> None:
     async def main(url: str) -> Connections:
         connections = Connections(4)
         async with (
-            open_model("openai/x", base_url=url, connections=connections) as model,
+            open_model("openai/x", ModelOptions(base_url=url, connections=connections)) as model,
             anyio.create_task_group() as tasks,
         ):
             for number in range(30):

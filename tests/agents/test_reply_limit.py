@@ -85,7 +85,8 @@ ASK = """
 import resource, sys
 import anyio
 from toolhop_agents.models.base import ModelFault
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_env.messages import UserMessage
 
 def peak():
@@ -99,12 +100,13 @@ async def ask(opened):
 
 async def main(model, small, *floods):
     options = dict(max_tokens=256, timeout_s=60, max_retries=2)
-    async with open_model(model, base_url=small, **options) as opened:
+    async with open_model(model, ModelOptions(base_url=small, **options)) as opened:
         print(await ask(opened))  # what the libraries need for any reply
     before = peak()
     for flood in floods:
         extra = {"stream": True} if "events" in flood else {}
-        async with open_model(model, base_url=flood, extra=extra, **options) as opened:
+        given = ModelOptions(base_url=flood, extra=extra, **options)
+        async with open_model(model, given) as opened:
             print(" ".join((await ask(opened)).split()))
     print(peak() - before)
 
@@ -159,7 +161,8 @@ OTHERS = """
 import sys
 import anyio
 from toolhop_agents.models.litellm_model import LiteLLMModel, litellm
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_env.messages import UserMessage
 
 async def main(url):
@@ -170,7 +173,7 @@ async def main(url):
 
     await others()
     options = dict(base_url=url, extra={"extra_query": {"q": "${QUERY}"}})
-    async with open_model("litellm/openai/m", **options) as opened:
+    async with open_model("litellm/openai/m", ModelOptions(**options)) as opened:
         print((await opened.reply([UserMessage("2 + 2?")], [])).content)
     await others()
 

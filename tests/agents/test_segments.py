@@ -14,7 +14,7 @@ from tests.agents.recorded import invoked
 from tests.agents.test_relytoolbench_runs import data as data
 from tests.env.test_packing import contents, state
 from toolhop_agents.runs.execute import execute
-from toolhop_agents.runs.merge import merged_run
+from toolhop_agents.runs.merge_command import merged_run
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.runs import packing
 from toolhop_env.runs.files import StoreError

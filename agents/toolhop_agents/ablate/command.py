@@ -44,7 +44,7 @@ from toolhop_agents.cli.options import (
 )
 from toolhop_agents.cli.progress import Episodes, ErrorConsole
 from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
-from toolhop_agents.runs.errored_view import report_errored
+from toolhop_agents.runs.diagnose_command import report_errored
 from toolhop_agents.runs.execute import Plan
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.settings import RunSettings

@@ -22,14 +22,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import toolhop_env
-from toolhop_agents.environment.core import EpisodeLost, NothingInPlay, Unscored
+from toolhop_agents.environment.core import EpisodeLost, NothingInPlay
 from toolhop_agents.environment.core import Observation as Seen
 from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
-from toolhop_agents.models.own_host import LOOPBACK, REFUSED, is_own
+from toolhop_agents.environment.reward import Unscored
+from toolhop_agents.models.loopback import LOOPBACK, REFUSED, is_own
 from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_env.messages import RawCall, Reply, Thoughts
 from toolhop_sandbox.errors import SandboxUnavailable
-from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
 
 
@@ -85,6 +85,7 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         """Take a seat in an entered pool."""
         super().__init__()
         self._pool, self._seat = pool, seat
+        self._split = pool.environments.settings.data
         self._state = EpisodeState()
 
     def reset(
@@ -117,7 +118,7 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         if item is not None and index is not None:
             raise BadChoice(f"item {item!r} and index {index} were given", fix="give one of them")
         if item is None and index is not None:
-            item = str(self.get_task(split or self._pool.name, _whole("index", index))["id"])
+            item = str(self.get_task(split or self._split, _whole("index", index))["id"])
         seed = None if seed is None else _whole("seed", seed)
         if item is None:
             item = Random(seed).choice(list(self._pool.items))
@@ -159,14 +160,15 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
 
     def get_metadata(self) -> EnvironmentMetadata:
         """What it is."""
-        about = f"{self._pool.title}: multi-hop tool use over isolated tools"
+        title = self._pool.environments.binding.benchmark.title
+        about = f"{title}: multi-hop tool use over isolated tools"
         return EnvironmentMetadata(
             name="toolhop", description=about, version=toolhop_env.__version__
         )
 
     def list_splits(self) -> list[dict[str, str]]:
         """The data set, as the only split."""
-        return [{"name": self._pool.name, "type": "test"}]
+        return [{"name": self._split, "type": "test"}]
 
     def num_tasks(self, split: str) -> int:
         """How many items there are."""
@@ -189,23 +191,13 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         return {"id": item.id, "index": index, "question": item.question}
 
     def _ids(self, split: str) -> Sequence[str]:
-        if split != self._pool.name:
-            raise BadChoice(f"there is no split {split!r}", fix=f"give {self._pool.name!r}")
+        if split != self._split:
+            raise BadChoice(f"there is no split {split!r}", fix=f"give {self._split!r}")
         return list(self._pool.items)
 
 
 def _observation(seen: Seen) -> TurnObservation:
-    tools: list[JSON] = [
-        {
-            "type": "function",
-            "function": {
-                "name": one.name,
-                "description": one.description,
-                "parameters": dict(one.parameters),
-            },
-        }
-        for one in seen.tools
-    ]
+    tools = [schema.to_openai() for schema in seen.tools]
     return TurnObservation(messages=messages_to_wire(seen.messages), tools=tools)
 
 

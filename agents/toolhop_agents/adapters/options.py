@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_origin
 
-from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from toolhop_agents.environment.changes import settings_with
 from toolhop_agents.prompts import read_template
-from toolhop_agents.runs.flags import Flag
+from toolhop_agents.runs.flags import flag_of
 from toolhop_agents.runs.settings import OF_REQUESTS, WHO_PLAYS, RunSettings
 from toolhop_tools.errors import BadChoice
 
@@ -65,15 +65,7 @@ def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
         values[field] = _value(name, RunSettings.model_fields[field], value)
     if "template" in values:
         values["template"] = read_template(Path(str(values["template"])))
-    try:
-        return RunSettings.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(typed.get(str(one), str(one)) for one in first["loc"]) or "together"
-        raise BadChoice(
-            f"the setting {place} cannot be {first['input']!r}: {first['msg']}",
-            fix="`toolhop run --help` says what it can be",
-        ) from error
+    return settings_with(values, typed)
 
 
 def named(text: str) -> str:
@@ -91,20 +83,16 @@ def _names() -> dict[str, str]:
     """All names that settings go by, each with its field."""
     found = {name: name for name in RunSettings.model_fields}
     for name, field in RunSettings.model_fields.items():
-        if (flag := _flag(field)) is not None:
+        if (flag := flag_of(field)) is not None:
             found |= {one.lstrip("-").replace("-", "_"): name for one in flag.names}
         for unit in ("_s", "_mib"):
             found.setdefault(name.removesuffix(unit), name)
     return found
 
 
-def _flag(field: FieldInfo) -> Flag | None:
-    return next((one for one in field.metadata if isinstance(one, Flag)), None)
-
-
 def _value(name: str, field: FieldInfo, value: Any) -> object:  # noqa: ANN401 -- whatever a harness read
     """A value as its field takes it: a list stands for what the flag has with commas."""
-    flag, several = _flag(field), get_origin(field.annotation) is tuple
+    flag, several = flag_of(field), get_origin(field.annotation) is tuple
     parts = [str(one) for one in value] if isinstance(value, list | tuple) else None
     text = ",".join(parts) if parts is not None else str(value)
     if flag is not None and flag.parse is not None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from toolhop_agents.environment.core import EpisodeLost
@@ -61,8 +62,8 @@ class _Seat:
     """One episode on its way."""
 
     def __init__(
-        self, pool: PlainEnvironments, item: str, tokenizer: Tokenizer, read: Read,
-        ends: Sequence[int], most_tokens: int | None, changes: dict[str, Any],
+        self, pool: PlainEnvironments, tokenizer: Tokenizer, read: Read, ends: Sequence[int],
+        most_tokens: int | None, changes: dict[str, Any], item: str,
     ) -> None:  # fmt: skip
         self.item, self._pool = item, pool
         self._read, self._most_tokens = read, most_tokens
@@ -123,7 +124,7 @@ class _Seat:
 
     def _worth(self, trace: Trace) -> float | None:
         try:
-            return self._pool.reward.of_episode(trace)
+            return self._pool.environments.reward.of_episode(trace)
         except Unscored:
             return None
 
@@ -161,23 +162,19 @@ def play(
         ValueError: `generate` gave fewer or more replies than conversations.
     """
     found: list[Rollout] = []
-    for begin in range(0, len(items), pool.most):
-        found += _together(
-            pool, items[begin : begin + pool.most], tokenizer, generate, read, ends,
-            most_tokens, changes,
-        )  # fmt: skip
+    most = pool.environments.most
+    seat = partial(_Seat, pool, tokenizer, read, ends, most_tokens, changes)
+    for begin in range(0, len(items), most):
+        found += _together(seat, items[begin : begin + most], generate)
     return found
 
 
 def _together(
-    pool: PlainEnvironments, items: Sequence[str], tokenizer: Tokenizer, generate: Generate,
-    read: Read, ends: Sequence[int], most_tokens: int | None, changes: dict[str, Any],
-) -> list[Rollout]:  # fmt: skip
+    make: Callable[[str], _Seat], items: Sequence[str], generate: Generate
+) -> list[Rollout]:
     seats: list[_Seat] = []
     try:
-        seats.extend(  # one by one: those that were taken are closed if one cannot be
-            _Seat(pool, item, tokenizer, read, ends, most_tokens, changes) for item in items
-        )
+        seats.extend(map(make, items))  # one by one: those made are closed if one cannot be
         with ThreadPoolExecutor(max(1, len(seats))) as threads:
             while going := [seat for seat in seats if not seat.over]:
                 written = list(generate([seat.tokens.ids for seat in going]))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolhop_agents.export.huggingface import hub_licence
+from toolhop_agents.export.tables import hub_licence
 from toolhop_agents.terminal import visible
 from toolhop_sandbox.outcome import JSON
 

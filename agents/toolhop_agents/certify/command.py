@@ -165,8 +165,8 @@ async def _search(
     at_a_time = flags["max_samples"] or max(2, os.cpu_count() or 1)
     shown = Steps(ErrorConsole(), "certify", total, total - len(work))
 
-    async def certified(one: Callable[[Item], Awaitable[Certificate]], item: Item) -> None:
-        writer.add(await one(item))
+    async def certified(one: Callable[[str], Awaitable[Certificate]], item: Item) -> None:
+        writer.add(await one(item.id))
         shown.step()
 
     search = Search(work, basis, Isolation(flags["sandbox"], min(at_a_time, len(work))))

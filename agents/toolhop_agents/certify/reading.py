@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 import click
 
-from toolhop_agents.cli.flags import Address, Number, Whole
-from toolhop_agents.cli.options import TokenPrice, refuse_unused
+from toolhop_agents.cli.flags import ADDRESS, Number, Whole
+from toolhop_agents.cli.options import PRICE, refuse_unused
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct.certified import (
     ReaderSettings,
@@ -50,7 +50,7 @@ def _parsed(parse: Callable[[str], object]) -> Callable[..., object]:
 
 # fmt: off
 reader_base_url_option = click.option(
-    "--reader-base-url", multiple=True, type=Address(),
+    "--reader-base-url", multiple=True, type=ADDRESS,
     help="Base URL of --readers: once for all, or once for each in order.")
 READER_OPTIONS = (
     click.option("--readers", metavar="NAME[,NAME]",
@@ -60,7 +60,7 @@ READER_OPTIONS = (
                  help="Plans for each item, by all readers together.  [default: 3, or one of each "
                  "reader]"),
     reader_base_url_option,
-    click.option("--reader-price", multiple=True, metavar="IN,OUT[,CACHED]", type=TokenPrice(),
+    click.option("--reader-price", multiple=True, metavar="IN,OUT[,CACHED]", type=PRICE,
                  help="USD per million tokens of --readers: once for all, or once for each in "
                  "order."),
 )

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from toolhop_agents.cli.flags import Number, Whole
+from toolhop_agents.cli.flags import Number, Whole, allowed
 from toolhop_agents.terminal import prepare_output, say
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -253,5 +253,5 @@ def _given(param: click.Parameter) -> str:
     value = "" if param.is_flag else f" {param.make_metavar(click.Context(click.Command('')))}"
     about = " ".join((param.help or "").split())
     if isinstance(param.type, Number | Whole):
-        value += f" ({param.type.allowed})"
+        value += f" ({allowed(param.type)})"
     return f"give {param.opts[0]}{value}{about and f': {about}'}"

@@ -16,22 +16,17 @@ MOST = 10**9
 """Of any count: more of anything is a slip, and would not end."""
 
 
+def allowed(kind: click.IntRange | click.FloatRange) -> str:
+    """The range, such as ``x>=1``."""
+    return kind._describe_range()  # noqa: SLF001 -- click has no public name for it
+
+
 class Whole(click.IntRange):
     """A whole number in a range, at most `MOST`."""
 
     name = "integer"
 
-    @property
-    def allowed(self) -> str:
-        """The range, such as ``x>=1``."""
-        return self._describe_range()
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 -- a text or a number, which click types as the number alone
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 -- a text or a number, which click types as the number alone
         """The number."""
         found = int(super().convert(value, param, ctx))
         if found > (self.max or MOST):
@@ -39,29 +34,30 @@ class Whole(click.IntRange):
         return found
 
 
-class Address(click.types.StringParamType):
-    """The URL of a server, checked before anything is sent; see `http_url`."""
+class Checked(click.types.StringParamType):
+    """A text that a function has nothing against; what it raises ValueError with is reported."""
 
-    name = "url"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The URL."""
-        try:
-            return http_url(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class Name(click.types.StringParamType):
-    """A text that is not blank."""
-
-    name = "name"
+    def __init__(self, name: str, check: Callable[[str], object]) -> None:
+        self.name = name
+        self._check = check
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text."""
-        if not value.strip():
-            self.fail("it is blank; give a name", param, ctx)
+        try:
+            self._check(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         return value
+
+
+def _not_blank(text: str) -> None:
+    if not text.strip():
+        raise ValueError("it is blank; give a name")
+
+
+ADDRESS = Checked("url", http_url)
+"""The URL of a server, checked before anything is sent."""
+NAME = Checked("name", _not_blank)
 
 
 class Number(click.FloatRange):
@@ -69,21 +65,16 @@ class Number(click.FloatRange):
 
     name = "number"
 
-    @property
-    def allowed(self) -> str:
-        """The range, such as ``x>=1``."""
-        return self._describe_range()
-
     def convert(
         self,
-        value: Any,  # noqa: ANN401 -- a text or a number, which click types as the number alone
+        value: Any,  # noqa: ANN401 -- see `Whole`
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> float:
         """The number."""
         found = float(super().convert(value, param, ctx))
         if not math.isfinite(found):
-            self.fail(f"{found} is not in the range {self.allowed}", param, ctx)
+            self.fail(f"{found} is not in the range {allowed(self)}", param, ctx)
         return found
 
 

@@ -11,13 +11,13 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import click
 from click.core import ParameterSource
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
-from toolhop_agents.cli.flags import Address, Name, Number, Whole
+from toolhop_agents.cli.flags import ADDRESS, NAME, Checked, Number, Whole
 from toolhop_agents.models import gguf
-from toolhop_agents.models.clients import parts_of
+from toolhop_agents.models.exchange import parts_of
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.flags import Flag, Section, flag_name, flag_of, in_section
@@ -32,24 +32,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     section.value: in_section(RunSettings, section) for section in Section
 }
 """Settings of a run by the heading of their flags in help texts."""
-
-
-VARIES: Mapping[str, str] = {
-    "--agent": "`serve` takes scripted agents alone",
-    "--cost-limit": "of an episode, or of an item that is made",
-    "--estimate": "`run` takes it without a number",
-    "--feedback": "`play` takes no template",
-    "--hops": "the generator of worlds says what it takes",
-    "--into": "`run` sends to `perturb`, which lists them",
-    "--max-samples": "of episodes, items or tools",
-    "--mode": "one, several, or those that are shown",
-    "--out": "a file, a folder or standard output",
-    "--resume": "a run, an ablation or a game",
-    "--sample": "of items, or of questions by kind",
-    "--to": "formats of runs, or of data",
-    "--token-limit": "of an episode, or of an item that is made",
-}
-"""Flags whose help is not the same text in all commands, and why; each still means one thing."""
+PRICE = Checked("price", parse)
+"""What tokens cost."""
 DEFAULT_AGENT = str(RunSettings().agent)
 """Who plays where nobody is named."""
 
@@ -65,20 +49,6 @@ class AnyPath(click.Path):
         if not str(value).strip():
             self.fail("it is blank; give a path", param, ctx)
         return super().convert(value, param, ctx)
-
-
-class TokenPrice(click.types.StringParamType):
-    """What tokens cost, checked; see `toolhop_agents.models.prices.parse`."""
-
-    name = "price"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text."""
-        try:
-            parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        return value
 
 
 class Sectioned(click.Command):
@@ -99,11 +69,12 @@ class Sectioned(click.Command):
 
 def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[click.Option]:
     """An option for each field that has a `Flag`, in the fields' order."""
-    return [
-        _option(name, field, flag)
-        for name, field in model.model_fields.items()
-        if name not in leave_out and (flag := flag_of(field)) is not None
-    ]
+    options = []
+    for name, field in model.model_fields.items():
+        if name not in leave_out and (flag := flag_of(field)) is not None:
+            names, attributes = _attributes(name, field, flag)
+            options.append(click.Option([*names, name], **attributes))
+    return options
 
 
 def resuming_options(model: type[BaseModel], names: Container[str]) -> Iterator[click.Option]:
@@ -133,20 +104,15 @@ def setting_option(name: str, to: str = "", **changes: Any) -> Callable[[F], F]:
     return click.option(*names, to or name, **{**attributes, **changes})
 
 
-def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
-    names, attributes = _attributes(name, field, flag)
-    return click.Option([*names, name], **attributes)
-
-
 def _attributes(name: str, field: FieldInfo, flag: Flag) -> tuple[Sequence[str], dict[str, Any]]:
     """The flag's names, and what click has to know of it."""
     kind, several = _type(field)
     if name.endswith("base_url"):
-        kind = Address()
+        kind = ADDRESS
     if name.endswith("price"):
-        kind = TokenPrice()
+        kind = PRICE
     if flag.metavar == "NAME":
-        kind = Name()
+        kind = NAME
     if flag.metavar == "FOLDER":
         kind = AnyPath(file_okay=False, path_type=Path)
     default: object = field.default if flag.default is None else (flag.default or None)
@@ -202,11 +168,8 @@ def _type(field: FieldInfo) -> tuple[Any, bool]:
         return click.Choice([member.value for member in kind]), False
     if kind is Path:
         return AnyPath(path_type=Path), False
-    bounds = _bounds(field)
-    if kind is int:
-        return Whole(**bounds), False
-    if kind is float:
-        return Number(**bounds), False
+    if kind in (int, float):
+        return (Whole if kind is int else Number)(**_bounds(field)), False
     return (click.BOOL if kind is bool else click.STRING), False
 
 
@@ -221,29 +184,18 @@ def _bare(annotation: Any) -> Any:  # noqa: ANN401 -- any type annotation
 
 
 def _bounds(field: FieldInfo) -> dict[str, Any]:
-    """Click's words for the bounds that a field's metadata states."""
+    """Click's words for the bounds of a field that is a number."""
+    shown = TypeAdapter(field.rebuild_annotation()).json_schema()
+    number = shown.get("anyOf", [shown])[0]
     found: dict[str, Any] = {}
-    for one in [*field.metadata, *_inner(field.annotation)]:
-        for name, key, is_open in (
-            ("ge", "min", None), ("gt", "min", "min_open"),
-            ("le", "max", None), ("lt", "max", "max_open"),
-        ):  # fmt: skip
-            value = getattr(one, name, None)
-            if value is not None:
-                found[key] = value
-                if is_open:
-                    found[is_open] = True
-    return found
-
-
-def _inner(annotation: Any) -> list[Any]:  # noqa: ANN401 -- any type annotation
-    """What stands beside the types within an annotation, as bounds within an optional one."""
-    found: list[Any] = []
-    for one in getattr(annotation, "__metadata__", ()):
-        found += getattr(one, "metadata", [one])
-    for part in get_args(annotation):
-        if part is not type(None):
-            found += _inner(part)
+    for name, exclusive, ours in (
+        ("minimum", "exclusiveMinimum", "min"),
+        ("maximum", "exclusiveMaximum", "max"),
+    ):
+        if name in number:
+            found[ours] = number[name]
+        elif exclusive in number:
+            found |= {ours: number[exclusive], f"{ours}_open": True}
     return found
 
 
@@ -390,12 +342,7 @@ def _check_address_has_use(flags: Mapping[str, Any]) -> None:
 
 
 def _check_cluster(settings: RunSettings) -> None:
-    """Refuse what nodes cannot do.
-
-    Raises:
-        click.UsageError: it is asked for.
-        MissingExtra: Ray is not installed.
-    """
+    """Refuse what nodes cannot do."""
     if settings.approve:
         raise click.UsageError("--approve asks at this terminal: leave out --executor ray, or it")
     if settings.gguf is not None:
@@ -438,7 +385,7 @@ def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: Run
         f"  {flags.get(name, name)}: it has {_shown_setting(own, name)}, "
         f"given is {_shown_setting(wanted, name)}"
         for name in RunSettings.model_fields
-        if name not in OPERATIONAL and differs(own, wanted, name)
+        if name not in OPERATIONAL and getattr(own, name) != getattr(wanted, name)
     ]
     if lines:
         free = ", ".join(sorted(flags[name] for name in OPERATIONAL - {"log_dir"}))
@@ -446,11 +393,6 @@ def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: Run
         lines.append(f"leave them out, or start anew; on resuming one may change {free}")
         raise click.UsageError("\n".join(lines))
     refuse_unused(ctx, dict(wanted))
-
-
-def differs(one: RunSettings, other: RunSettings, name: str) -> bool:
-    """Whether two runs were asked for with different values of a setting."""
-    return bool(getattr(one, name) != getattr(other, name))
 
 
 def _shown_setting(settings: RunSettings, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from toolhop_agents.export.files import atomic, check_free
 from toolhop_agents.runs.certified import certificates_of
 from toolhop_agents.runs.scenarios import FamilyFile, Work, make, yields_json
 from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.runs.spread import Isolation
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
@@ -76,8 +78,10 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
     chosen = select(dataset, limit=flags["limit"], sample_ids=flags["sample_ids"])
     path = flags["certificates"] or path_for(dataset)
     certificates = certificates_of(chosen, path)
-    work = Work(dataset, chosen, certificates, recipe, flags["sandbox"], flags["at_a_time"],
-                cluster=cluster)
+    isolation = Isolation(flags["sandbox"])
+    if flags["at_a_time"]:
+        isolation = replace(isolation, workers=flags["at_a_time"])
+    work = Work(dataset, chosen, certificates, recipe, isolation, cluster)
     yields = Yields()
     kept = FamilyFile(out.with_name(f"{out.name}.families"), work, yields)
     if anyio.run(partial(_make, work, kept)):

@@ -134,13 +134,11 @@ class Episodes(Steps):
     _lead: Measure | None = None
     _sums: dict[str, tuple[float, float]]
 
-    def __init__(
-        self, console: Console, what: str, total: int | None = None, done: int = 0
-    ) -> None:
+    def __init__(self, console: Console, what: str, total: int | None = None) -> None:
         """See `Steps`."""
         self._errored: set[Key] = set()
         self._over = threading.Event()
-        super().__init__(console, what, total, done)
+        super().__init__(console, what, total)
 
     def __enter__(self) -> Self:
         if not self.console.is_terminal:

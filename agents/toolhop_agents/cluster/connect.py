@@ -59,11 +59,7 @@ _ITS_OWN = ("auto", "local")
 
 
 def _reach(address: str) -> None:
-    """See that something takes connections there: Ray itself would try for many minutes.
-
-    Raises:
-        ClusterFault: it is no address, or nothing does.
-    """
+    """See that something takes connections there: Ray itself would try for many minutes."""
     if "://" in address:
         raise ClusterFault(
             f"--ray-address {address}: the command has to be started on a machine of the cluster, "

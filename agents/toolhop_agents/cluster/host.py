@@ -15,23 +15,14 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from toolhop_agents.cluster.alike import software
 from toolhop_sandbox.outcome import JSON
 
-
-class Place(Protocol):
-    """What jobs are done in. Nodes whose places are described otherwise are not used together."""
-
-    @property
-    def description(self) -> Any:  # noqa: ANN401 -- a mapping of plain values
-        """What isolates."""
-        ...
-
-
 Opening: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
-"""Makes a node's place of what all nodes are given. A function of a module: it is sent by name."""
+"""Makes a node's place of what all nodes are given. A function of a module: it is sent by name. A
+place has a `description`; nodes whose places are described otherwise are not used together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,27 @@ class Node:
     """Jobs that it has room for."""
     inboxes: dict[int, asyncio.Queue[Any]] = field(default_factory=dict)
     listening: asyncio.Task[None] | None = None
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    @asynccontextmanager
+    async def job(self, work: Work, argument: object) -> AsyncIterator[Job]:
+        """Begin a job; it is cut when the context is left before it has ended.
+
+        Raises:
+            NodeLost: the node was gone already.
+        """
+        from ray.exceptions import RayActorError
+
+        number = next(self._numbers)
+        job = Job(self, number)
+        try:
+            try:
+                await self.actor.begin.remote(number, work, argument)
+            except RayActorError as error:
+                raise NodeLost(f"node {self.name} is lost: {error}") from error
+            yield job
+        finally:
+            job.drop()
 
 
 class Job:
@@ -68,31 +89,3 @@ class Job:
         self._node.inboxes.pop(self._number, None)
         if not self._ended:
             self._node.actor.cut.remote(self._number)
-
-
-@dataclass(frozen=True)
-class Seat:
-    """Room for one job on a node."""
-
-    node: Node
-    numbers: itertools.count[int]
-
-    @asynccontextmanager
-    async def job(self, work: Work, argument: object) -> AsyncIterator[Job]:
-        """Begin a job; it is cut when the context is left before it has ended.
-
-        Raises:
-            NodeLost: the node was gone already.
-        """
-        from ray.exceptions import RayActorError
-
-        number = next(self.numbers)
-        job = Job(self.node, number)
-        try:
-            try:
-                await self.node.actor.begin.remote(number, work, argument)
-            except RayActorError as error:
-                raise NodeLost(f"node {self.node.name} is lost: {error}") from error
-            yield job
-        finally:
-            job.drop()

@@ -1,7 +1,7 @@
 """The driver's side of a cluster: its nodes, room for jobs on them, and the jobs.
 
     async with nodes_of(address, opening, given, seats=10) as nodes:
-        async with nodes.seat() as seat, seat.job(work, argument) as job:
+        async with nodes.seat() as node, node.job(work, argument) as job:
             async for message in job: ...
             job.value
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -27,7 +26,7 @@ import anyio
 from toolhop_agents.cluster.alike import differences, software
 from toolhop_agents.cluster.connect import ClusterFault, connect, keep_signals
 from toolhop_agents.cluster.host import Failed, Host, Opening, Work
-from toolhop_agents.cluster.jobs import Node, NodeLost, Seat
+from toolhop_agents.cluster.jobs import Node, NodeLost
 from toolhop_env.extras import require
 from toolhop_sandbox.outcome import JSON
 
@@ -56,7 +55,6 @@ class Nodes:
         self._actor = ray.remote(num_cpus=0, max_concurrency=AT_ONCE)(Host)
         self._opening, self._given = ray.put(opening), ray.put(given)
         self._seats = seats
-        self._numbers = itertools.count()
         self._nodes: dict[str, Node] = {}
         self._seen: set[str] = set()
         """Nodes that are open, being opened, or refused."""
@@ -80,8 +78,8 @@ class Nodes:
     # -- jobs --------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def seat(self) -> AsyncIterator[Seat]:
-        """Room for a job, on the node with the most; waits until there is some.
+    async def seat(self) -> AsyncIterator[Node]:
+        """A node with room for a job, that with the most; waits until there is one.
 
         Raises:
             ClusterFault: no node is left, and none came.
@@ -95,7 +93,7 @@ class Nodes:
             node.free -= 1
             self.used[node.name] += 1
         try:
-            yield Seat(node, self._numbers)
+            yield node
         finally:
             node.free += 1
             self._spawn(self._wake(1))
@@ -108,7 +106,7 @@ class Nodes:
         """
         for _ in range(MOST_LOST):
             with contextlib.suppress(NodeLost):
-                async with self.seat() as seat, seat.job(work, argument) as job:
+                async with self.seat() as node, node.job(work, argument) as job:
                     async for _ in job:
                         pass
                     return job.value

@@ -15,8 +15,7 @@ from toolhop_agents.construct.talk import Ask, Talk
 from toolhop_agents.models import prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
-from toolhop_agents.models.clients import open_model
-from toolhop_agents.models.exchange import priced
+from toolhop_agents.models.exchange import ModelOptions, open_model, priced
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.reach import reach
@@ -49,13 +48,14 @@ async def opened(
     """
     if settings.base_url:
         await reach(settings.model, settings.base_url, flag)
-    async with open_model(
-        settings.model, base_url=settings.base_url, temperature=settings.temperature,
+    options = ModelOptions(
+        base_url=settings.base_url, temperature=settings.temperature,
         max_tokens=settings.max_tokens, timeout_s=settings.timeout_s,
         max_retries=settings.max_retries, connections=Connections(settings.max_samples),
         price=prices.parse(settings.price) if settings.price else None, json_object=json_object,
         temperature_optional=True,
-    ) as client:  # fmt: skip
+    )  # fmt: skip
+    async with open_model(settings.model, options) as client:
         yield client
 
 

@@ -13,7 +13,7 @@ import click
 from pydantic import ValidationError
 
 from toolhop_agents.certify.reading import reader_base_url_option
-from toolhop_agents.cli.flags import Name, data_option, item_option, items_option
+from toolhop_agents.cli.flags import NAME, data_option, item_option, items_option
 from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.cli.options import (
     AnyPath,
@@ -83,7 +83,7 @@ hops_option = click.option("--hops", type=Span(LEAST_HOPS, MOST_HOPS), default="
 @cluster_options
 @making(Settings)
 @construct.command("from-domain", context_settings={"show_default": True})
-@click.argument("domain", type=Name())
+@click.argument("domain", type=NAME)
 @items_option(required=True)
 @hops_option
 @click.pass_context
@@ -210,7 +210,7 @@ kinds_option = click.option(
 
 @making(NestSettings, *OF_HOPS, "sandbox")
 @nested.command("from-domain", context_settings={"show_default": True})
-@click.argument("domain", type=Name())
+@click.argument("domain", type=NAME)
 @items_option(required=True)
 @depth_option
 @width_option

@@ -21,7 +21,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 
 from toolhop_agents import data_view
 from toolhop_agents.card.command import card
-from toolhop_agents.cli.flags import Address, Whole, data_option, overwrite_option
+from toolhop_agents.cli.flags import ADDRESS, Whole, data_option, overwrite_option
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.cli.options import setting_option
 from toolhop_agents.cli.progress import ErrorConsole
@@ -183,7 +183,7 @@ def _examine(source: str) -> tuple[Sequence[Item], list[DataProblem]]:
     type=click.Path(exists=True, path_type=Path),
     help="Import this copy instead of downloading: the file, or the folder of several.",
 )
-@click.option("--url", type=Address(), help="Download from here, for example a mirror; of several "
+@click.option("--url", type=ADDRESS, help="Download from here, for example a mirror; of several "
               "files the folder that they are in. HF_ENDPOINT works too.")  # fmt: skip
 def fetch(name: str, place: Path | None, url: str | None) -> None:
     """Fetch the official data files of NAME into the cache folder; ToolHop's for none.

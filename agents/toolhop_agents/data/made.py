@@ -28,6 +28,7 @@ from toolhop_agents.construct.reviews import Material
 from toolhop_agents.export.files import check_free
 from toolhop_agents.runs.scenarios import Work, make
 from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.runs.spread import Isolation
 from toolhop_agents.terminal import say
 from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.certify.model import to_json as certificate_json
@@ -122,7 +123,7 @@ async def _make(
 
     data = DataSet("made", str(material.folder), tuple(items))
     recipe = Recipe(into, flags["seed"])
-    work = Work(data, items, certified(material, items), recipe, flags["sandbox"])
+    work = Work(data, items, certified(material, items), recipe, Isolation(flags["sandbox"]))
     await make(work, add)
 
 

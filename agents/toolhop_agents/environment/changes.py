@@ -29,17 +29,29 @@ def changed(settings: RunSettings, changes: Mapping[str, object]) -> RunSettings
             f"{unknown[0]!r} is no setting of an episode",
             fix=f"give {', '.join(sorted(OF_AN_EPISODE))}",
         )
-    try:
-        found = RunSettings.model_validate(settings.model_dump() | dict(changes))
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = first["loc"][0] if first["loc"] else "together"
-        raise BadChoice(
-            f"the setting {name} cannot be {first['input']!r}: {first['msg']}",
-            fix="`toolhop run --help` says what it can be",
-        ) from error
+    found = settings_with(settings.model_dump() | dict(changes))
     check_template(found)
     return found
+
+
+def settings_with(
+    values: Mapping[str, object], typed: Mapping[str, str] | None = None
+) -> RunSettings:
+    """Settings of these values; `typed` has the names by which whoever gave them calls them.
+
+    Raises:
+        BadChoice: a value that a setting cannot have.
+    """
+    try:
+        return RunSettings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "together"
+        place = (typed or {}).get(name, name)
+        raise BadChoice(
+            f"the setting {place} cannot be {first['input']!r}: {first['msg']}",
+            fix="`toolhop run --help` says what it can be",
+        ) from error
 
 
 def check_template(settings: RunSettings) -> None:

@@ -21,7 +21,7 @@ from uuid import uuid4
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.call_formats import shown
 from toolhop_agents.environment.changes import changed, check_template
-from toolhop_agents.environment.reward import Reward, Unscored
+from toolhop_agents.environment.reward import Reward
 from toolhop_agents.runs.job import prepare
 from toolhop_agents.runs.means import open_stand_ins, sandbox_of
 from toolhop_agents.runs.settings import RunSettings
@@ -375,9 +375,3 @@ def as_reply(action: Action) -> Reply:
             return Reply(action)
         case _:
             raise BadChoice(f"{action!r} is no action", fix="give a Reply, a CallOf or a text")
-
-
-__all__ = [
-    "Action", "CallOf", "Environment", "Environments", "EpisodeLost", "NothingInPlay",
-    "Observation", "Step", "Unscored",
-]  # fmt: skip

@@ -18,7 +18,6 @@ from typing import Any, Self
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from toolhop_agents.environment.core import Action, Environment, Environments, Observation, Step
-from toolhop_agents.environment.reward import Reward
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.messages import Message
 from toolhop_env.score import Verdict
@@ -76,7 +75,8 @@ class PlainEnvironments:
         self, settings: RunSettings, *, reward: Mapping[str, float] | None = None, most: int = 2
     ) -> None:
         """See `Environments`."""
-        self._environments = Environments(settings, reward=reward, most=most)
+        self.environments = Environments(settings, reward=reward, most=most)
+        """The pool itself: what it plays, and by which settings and reward."""
         self._entered = self._open()
         self._portal: BlockingPortal | None = None
 
@@ -84,34 +84,14 @@ class PlainEnvironments:
     def _open(self) -> Iterator[BlockingPortal]:
         with (
             start_blocking_portal() as portal,
-            portal.wrap_async_context_manager(self._environments),
+            portal.wrap_async_context_manager(self.environments),
         ):
             yield portal
 
     @property
-    def name(self) -> str:
-        """Of the data, as the settings have it."""
-        return self._environments.settings.data
-
-    @property
-    def title(self) -> str:
-        """Of the benchmark."""
-        return self._environments.binding.benchmark.title
-
-    @property
-    def most(self) -> int:
-        """Episodes that may be in play at a time."""
-        return self._environments.most
-
-    @property
-    def reward(self) -> Reward:
-        """What an episode is worth."""
-        return self._environments.reward
-
-    @property
     def items(self) -> Mapping[str, Item]:
         """By id, in the order of the data. They hold the gold answers."""
-        return self._environments.items
+        return self.environments.items
 
     def __enter__(self) -> Self:
         """Start the sandbox. Raises SandboxUnavailable: nothing can isolate calls as asked."""
@@ -130,4 +110,4 @@ class PlainEnvironments:
         """
         if self._portal is None:
             raise RuntimeError("the environments are not open: enter them with `with` first")
-        return PlainEnvironment(self._environments.environment(), self._portal)
+        return PlainEnvironment(self.environments.environment(), self._portal)

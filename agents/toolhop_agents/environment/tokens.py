@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import count, product
 from typing import Any, Protocol, TypeAlias
 
+from toolhop_agents.models.wire_sending import plain_message
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
@@ -78,15 +79,15 @@ class TokenizedEpisode:
                 tools or results out.
         """
         own = () if tokenizer.eos_token_id is None else (tokenizer.eos_token_id,)
-        self._tokenizer, self._tools = tokenizer, [_tool(one) for one in tools] or None
+        self._tokenizer, self._tools = tokenizer, [one.to_openai() for one in tools] or None
         self._ends = tuple(ends) or own
         self._end: int | None = None
         """The token that ended the model's last turn; None where the turn was cut."""
-        prompt = [_wire(one) for one in messages]
+        prompt = [plain_message(one, object_in) for one in messages]
         given = self._shown(prompt, asks=True)
         if self._tools and given == self._shown(prompt, asks=True, without_tools=True):
             raise self._refused("does not show tools")
-        self._try()
+        self._try(tools[0].name if tools else "")
         self.prompt_ids = self._encoded(given)
         self._begun = _begun(given)
         self.completion_ids: list[int] = []
@@ -142,11 +143,10 @@ class TokenizedEpisode:
         if self.logprobs is not None:
             self.logprobs += [0.0] * len(ids)
 
-    def _try(self) -> None:
-        """See that the template goes on after a call, or in the text format after a reply."""
-        name = self._tools[0]["function"]["name"] if self._tools else ""
-        reply = AssistantMessage("", (RawCall("call_1", name, "{}"),) if self._tools else ())
-        given = ToolMessage("call_1", name, _RESULT) if self._tools else UserMessage(_RESULT)
+    def _try(self, name: str) -> None:
+        """See that the template goes on after a call of a tool, or after a reply where none is."""
+        reply = AssistantMessage("", (RawCall("call_1", name, "{}"),) if name else ())
+        given = ToolMessage("call_1", name, _RESULT) if name else UserMessage(_RESULT)
         if _RESULT not in self._between(reply, [given]):
             raise self._refused("does not show the results of calls")
 
@@ -157,8 +157,8 @@ class TokenizedEpisode:
         it takes no arguments that are no object it is given an empty one, and where it takes one
         call a reply the first of several.
         """
-        new = [_wire(one) for one in messages]
-        mark = _mark(repr((reply, _wire(reply), new, self._tools)))
+        new = [plain_message(one, object_in) for one in messages]
+        mark = _mark(repr((reply, plain_message(reply, object_in), new, self._tools)))
         plain = {"role": "assistant", "content": mark}
         if not reply.calls:
             shown = self._shown([_ASKED, plain, *new], asks=True)
@@ -170,7 +170,7 @@ class TokenizedEpisode:
         some = (reply.calls, reply.calls[:1])
         # Some templates begin the last reply otherwise: then what follows a mark is compared.
         for form, calls, content in product(_FORMS, some, ("", mark)):
-            said = _wire(replace(reply, content=content, calls=calls), form)
+            said = plain_message(replace(reply, content=content, calls=calls), form)
             try:
                 called = self._shown([_ASKED, said], asks=False)
                 whole = self._shown([_ASKED, said, *new], asks=True)
@@ -253,36 +253,9 @@ def _begun(given: str) -> str:
     return found.group() if found else ""
 
 
-def _tool(schema: ToolSchema) -> dict[str, Any]:
-    """In the form that chat templates take."""
-    function = {
-        "name": schema.name,
-        "description": schema.description,
-        "parameters": dict(schema.parameters),
-    }
-    return {"type": "function", "function": function}
-
-
 _FORMS: tuple[Callable[[str], object], ...] = (object_in, str)
 """Of arguments: an object, empty where they are none, or the text that the model wrote, which some
 templates put as it is."""
-
-
-def _wire(message: Message, form: Callable[[str], object] = object_in) -> Wire:
-    """A message, its calls' arguments in a form."""
-    found: Wire = {"role": message.role, "content": message.content}
-    if isinstance(message, AssistantMessage) and message.calls:
-        found["tool_calls"] = [
-            {
-                "id": one.id,
-                "type": "function",
-                "function": {"name": one.name, "arguments": form(one.arguments)},
-            }
-            for one in message.calls
-        ]
-    if isinstance(message, ToolMessage):
-        found |= {"tool_call_id": message.call_id, "name": message.name}
-    return found
 
 
 _CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)

@@ -16,19 +16,19 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from toolhop_agents.call_formats import shown
 from toolhop_agents.export.episodes import Exported
 from toolhop_agents.export.files import atomic
-from toolhop_agents.export.parquet import Written
+from toolhop_agents.export.tables import Written
+from toolhop_agents.models.wire_sending import plain_message
 from toolhop_agents.prompts import tool_lines
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
-    RawCall,
     SystemMessage,
-    ToolMessage,
     UserMessage,
 )
 from toolhop_env.reading import CallFormat
@@ -159,25 +159,14 @@ def _order(
 
 def _message(message: Message, form: Arguments, texts: Mapping[str, str]) -> dict[str, JSON]:
     """A message; of the text format with the tools in its prompt in another order (`texts`)."""
-    content = message.content
+    plain = plain_message(message, partial(_arguments, form=form))
+    head: dict[str, JSON] = {"role": plain.pop("role"), "content": plain.pop("content")}
     if isinstance(message, SystemMessage | UserMessage):
         for played, listed in texts.items():
-            content = content.replace(played, listed)
-    plain: dict[str, JSON] = {"role": message.role, "content": content}
-    if isinstance(message, ToolMessage):
-        plain["tool_call_id"] = message.call_id
-        plain["name"] = message.name
-    elif isinstance(message, AssistantMessage):
-        if message.thoughts is not None and message.thoughts.text:
-            plain["reasoning_content"] = message.thoughts.text
-        if message.calls:
-            plain["tool_calls"] = [_call(call, form) for call in message.calls]
-    return plain
-
-
-def _call(call: RawCall, form: Arguments) -> JSON:
-    function: JSON = {"name": call.name, "arguments": _arguments(call.arguments, form)}
-    return {"id": call.id, "type": "function", "function": function}
+            head["content"] = str(head["content"]).replace(played, listed)
+    if isinstance(message, AssistantMessage) and message.thoughts and message.thoughts.text:
+        head["reasoning_content"] = message.thoughts.text
+    return head | plain
 
 
 def _arguments(text: str, form: Arguments) -> JSON:

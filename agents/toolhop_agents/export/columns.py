@@ -85,19 +85,6 @@ def _conduct(get: Callable[[Conduct], object]) -> Callable[[Exported], object]:
     return value
 
 
-def _ending(one: Exported) -> str | None:
-    ended = one.trace.ended
-    return ended.ending.value if ended else None
-
-
-def _gold(one: Exported) -> str:
-    return one.benchmark.expected(one.trace.started.gold)
-
-
-def _messages(one: Exported) -> list[dict[str, object]]:
-    return [_message(message) for message in one.trace.conversation()]
-
-
 def _message(message: Message) -> dict[str, object]:
     tool = message if isinstance(message, ToolMessage) else None
     said = message if isinstance(message, AssistantMessage) else None
@@ -113,10 +100,6 @@ def _message(message: Message) -> dict[str, object]:
     }
 
 
-def _hop(row: OneCall) -> int | None:
-    return None if row.called.hop is None else row.called.hop + 1
-
-
 def _problems(row: OneCall) -> list[str]:
     verdict = row.called.verdict
     if isinstance(verdict, Call):
@@ -124,26 +107,11 @@ def _problems(row: OneCall) -> list[str]:
     return [f"{one.code.value}: {one.path}" if one.path else one.code for one in verdict.problems]
 
 
-def _read(row: OneCall) -> str | None:
-    verdict = row.called.verdict
-    return json.dumps(verdict.arguments, ensure_ascii=False) if isinstance(verdict, Call) else None
-
-
 def _repair_steps(row: OneCall) -> list[str] | None:
     verdict = row.called.verdict
     if not isinstance(verdict, Rejected) or verdict.repair is None:
         return None
     return list(verdict.repair.steps)
-
-
-def _result(row: OneCall) -> str | None:
-    outcome = row.called.outcome
-    return outcome.json_text if isinstance(outcome, Returned) else None
-
-
-def _raised(row: OneCall) -> str | None:
-    outcome = row.called.outcome
-    return outcome.error if isinstance(outcome, Raised) else None
 
 
 _RUN = "the run: its folder's name, its path where names are shared"
@@ -171,13 +139,16 @@ PLAYED: tuple[Column[Exported], ...] = (
     Column("started_at", ColumnKind.TIME, "when it began",
            lambda p: datetime.fromisoformat(p.trace.started.at)),
     Column("question", T, "the item's question", lambda p: p.trace.started.question),
-    Column("answer", T, "gold answer; empty where the benchmark has none in one text", _gold),
+    Column("answer", T, "gold answer; empty where the benchmark has none in one text",
+           lambda p: p.benchmark.expected(p.trace.started.gold)),
     Column("tools", ColumnKind.TEXTS, "names of the tools on offer",
            lambda p: list(p.trace.started.tools)),
-    Column("messages", ColumnKind.MESSAGES, "the whole conversation", _messages),
+    Column("messages", ColumnKind.MESSAGES, "the whole conversation",
+           lambda p: [_message(message) for message in p.trace.conversation()]),
     Column("final_text", T, "the answer as written; null where there is none",
            lambda p: p.trace.final_text),
-    Column("ending", T, "why it ended; null where it was cut off", _ending),
+    Column("ending", T, "why it ended; null where it was cut off",
+           lambda p: p.trace.ended.ending.value if p.trace.ended else None),
     Column("judge", T, "who answered the benchmark's questions; empty for nobody",
            lambda p: p.attempt.judge),
     Column("errored", T, "why it cannot be judged; null where it can",
@@ -215,8 +186,11 @@ CALLS: tuple[Column[OneCall], ...] = (
     Column("call_id", T, "as the provider gave it", lambda c: c.called.raw.id),
     Column("tool", T, "the name called", lambda c: c.called.raw.name),
     Column("arguments", T, "their text as written", lambda c: c.called.raw.arguments),
-    Column("read", T, "the arguments as read, JSON; null where rejected", _read),
-    Column("hop", I, "hop whose tool this is, from 1; null for none", _hop),
+    Column("read", T, "the arguments as read, JSON; null where rejected",
+           lambda c: json.dumps(c.called.verdict.arguments, ensure_ascii=False)
+           if isinstance(c.called.verdict, Call) else None),
+    Column("hop", I, "hop whose tool this is, from 1; null for none",
+           lambda c: None if c.called.hop is None else c.called.hop + 1),
     Column("action", T, "the episode's action that it is, no call of a tool; null for none",
            lambda c: c.called.action),
     Column("level", T, "how much feedback tells", lambda c: c.called.level.value),
@@ -229,8 +203,11 @@ CALLS: tuple[Column[OneCall], ...] = (
            _repair_steps),
     Column("outcome", T, "what came of running; null where nothing ran",
            lambda c: c.called.outcome.kind if c.called.outcome else None),
-    Column("result", T, "what the tool returned, JSON", _result),
-    Column("raised", T, "name of the exception raised", _raised),
+    Column("result", T, "what the tool returned, JSON",
+           lambda c: c.called.outcome.json_text
+           if isinstance(c.called.outcome, Returned) else None),
+    Column("raised", T, "name of the exception raised",
+           lambda c: c.called.outcome.error if isinstance(c.called.outcome, Raised) else None),
     Column("feedback", T, "the text that the agent got", lambda c: c.called.feedback),
     Column("wall_s", F, "in the sandbox", lambda c: c.called.wall_s, "seconds"),
 )  # fmt: skip

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
+from toolhop_env.measures import Measure
 from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Score
 from toolhop_env.trace import Trace
+
+Plain = dict[str, Any]
+"""A JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +101,31 @@ def copied_turns(attempt: Attempt, replaced: Mapping[str, Attempt]) -> int:
             return copied
         found, copied = before, min(copied, before.prefix_turns)
     return 0
+
+
+def facts(one: Exported) -> Plain:
+    """How an attempt was played and scored; without a score where it is errored."""
+    start = one.trace.started
+    plain: Plain = {
+        "episode": start.episode,
+        "attempt": start.attempt,
+        "mode": start.mode,
+        "call_format": start.call_format.value,
+        "feedback": start.feedback.value,
+        "seed": start.seed,
+        "tools": list(start.tools),
+        "parent": start.parent,
+    }
+    score = one.attempt.score
+    if score is None:
+        return plain
+    values = {measure.name: value_of(measure, score) for measure in one.benchmark.measures}
+    return {**plain, "score": {**values, **asdict(score.conduct)}}
+
+
+def value_of(measure: Measure, score: Score) -> bool | float | None:
+    """Yes or no, or the numerator by the denominator; None where there is no figure."""
+    parts = measure.of(score)
+    if parts is None or not parts[1]:
+        return None
+    return parts[0] > 0 if measure.binary else parts[0] / parts[1]

@@ -6,22 +6,30 @@ object is an `Exporter`.
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.export.atif import trajectory
 from toolhop_agents.export.chat import ChatStyle, write_chats
-from toolhop_agents.export.episode_files import with_items, write_episodes
-from toolhop_agents.export.episodes import Exported, benchmarks_of, exported, labels
-from toolhop_agents.export.facts import Plain
-from toolhop_agents.export.files import ExportError, atomic, check_free
-from toolhop_agents.export.huggingface import CARD, DATA, write_dataset
+from toolhop_agents.export.episodes import Exported, Plain, benchmarks_of, exported, labels, places
+from toolhop_agents.export.files import ExportError, atomic, check_free, write_text
 from toolhop_agents.export.inspect_log import write_logs
-from toolhop_agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
-from toolhop_agents.export.sessions import session
+from toolhop_agents.export.tables import (
+    CALLS_FILE,
+    CARD,
+    DATA,
+    EPISODES_FILE,
+    Written,
+    write_dataset,
+    write_tables,
+)
+from toolhop_agents.export.traces import session, trajectory
+from toolhop_env.runs.files import file_name
 from toolhop_env.runs.store import RunStore
 from toolhop_tools.load import licence_of
 from toolhop_tools.model import Item
@@ -44,6 +52,52 @@ class Order:
     chats: ChatStyle = field(default_factory=ChatStyle)
 
 
+STAGING = ".writing"
+"""Where a file stands until it is whole: looking for what a killed export left costs the more the
+more files stand beside it."""
+
+Lines = Callable[[Exported, Item | None, str, str], Iterable[Plain]]
+"""An attempt, its item, its name among all that are written, and the version of the package that
+played it, as JSON objects, one a line."""
+
+
+def _episodes(suffix: str, lines: Lines, order: Order) -> Written:
+    """Write RUN/EPISODE`suffix` for each episode that counts; files of other names stay."""
+    stores, folder = order.stores, order.out
+    targets = [folder / place for place in places(stores)]
+    for target in targets:
+        check_free(target.iterdir() if target.is_dir() else [target], order.overwrite)
+    count = 0
+    for store, target in zip(stores, targets, strict=True):
+        place = target.relative_to(folder).as_posix()
+        version = store.manifest.get("versions", {}).get("toolhop-env") or ""
+        for one, item in with_items([store]):
+            if one.counts:
+                name = one.trace.started.episode
+                written = lines(one, item, f"{place}/{name}", version)
+                _write(target, file_name(name) + suffix, written)
+                count += 1
+        with contextlib.suppress(OSError):
+            (target / STAGING).rmdir()
+    return Written(tuple(targets), {"episodes": count})
+
+
+def with_items(stores: Sequence[RunStore]) -> Iterator[tuple[Exported, Item | None]]:
+    """Every attempt of the runs with its item; None where the run does not hold it."""
+    for store in stores:
+        settings = store.manifest.get("settings") or {}
+        items = store.items(last_wins=settings.get("last_wins") is True).by_id
+        for one in exported([store]):
+            yield one, items.get(one.attempt.item)
+
+
+def _write(folder: Path, name: str, lines: Iterable[Plain]) -> None:
+    staged = folder / STAGING / name
+    with atomic(folder / name, staged) as beside, beside.open("w", encoding="utf-8") as file:
+        for line in lines:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
 def _parquet(order: Order) -> Written:
     check_free((order.out / name for name in (EPISODES_FILE, CALLS_FILE)), order.overwrite)
     return write_tables(exported(order.stores), order.out, benchmarks_of(order.stores))
@@ -60,27 +114,17 @@ def _huggingface(order: Order) -> Written:
     )
 
 
-def _inspect(order: Order) -> Written:
-    return write_logs(order.stores, order.out, overwrite=order.overwrite)
-
-
 def _chat(order: Order) -> Written:
     check_free([order.out], order.overwrite)
     return write_chats(with_items(order.stores), order.out, order.chats)
 
 
-def _atif(order: Order) -> Written:
-    def lines(one: Exported, item: Item | None, name: str, version: str) -> list[Plain]:
-        return [trajectory(one, item, name, version)]
-
-    return write_episodes(order.stores, order.out, ".json", lines, overwrite=order.overwrite)
+def _atif(one: Exported, item: Item | None, name: str, version: str) -> list[Plain]:
+    return [trajectory(one, item, name, version)]
 
 
-def _session(order: Order) -> Written:
-    def lines(one: Exported, item: Item | None, name: str, version: str) -> Iterator[Plain]:
-        return session(one, name, version)
-
-    return write_episodes(order.stores, order.out, ".jsonl", lines, overwrite=order.overwrite)
+def _session(one: Exported, _: Item | None, name: str, version: str) -> Iterator[Plain]:
+    return session(one, name, version)
 
 
 def _predictions(order: Order) -> Written:
@@ -100,18 +144,17 @@ def _predictions(order: Order) -> Written:
     files = {order.out / name if name else order.out: text for name, text in texts.items()}
     check_free(files, order.overwrite)
     for path, text in files.items():
-        with atomic(path) as beside:
-            beside.write_text(text, encoding="utf-8")
+        write_text(path, text, overwrite=order.overwrite)
     return Written(tuple(files), {"answers": len(found)})
 
 
 FORMATS: Mapping[str, Callable[[Order], Written]] = {
     "parquet": _parquet,
     "hf": _huggingface,
-    "inspect": _inspect,
+    "inspect": lambda order: write_logs(order.stores, order.out, overwrite=order.overwrite),
     "chat": _chat,
-    "atif": _atif,
-    "hf-session": _session,
+    "atif": partial(_episodes, ".json", _atif),
+    "hf-session": partial(_episodes, ".jsonl", _session),
     "predictions": _predictions,
 }
 

@@ -3,28 +3,29 @@
 A run makes a log for each benchmark, agent, mode, feedback level and tool-call format in it. A
 sample is an episode: the attempt that counts; errored attempts before it are its retries, and an
 episode that is errored in the end is a sample with an error and no score. Inspect's status words
-are ours. What a run's index says makes the logs; then samples are written as traces are read
-(`toolhop_agents.export.inspect_file`).
+are ours. What a run's index says makes the logs; then samples are written as traces are read.
 """
 
 from __future__ import annotations
 
 import hashlib
+import shutil
+import tempfile
+import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from pydantic import ValidationError
 
-from toolhop_agents.export.episodes import Exported, exported, labels
-from toolhop_agents.export.facts import Plain
+from toolhop_agents.export.episodes import Exported, Plain, exported, labels
 from toolhop_agents.export.files import ExportError, atomic, check_free
-from toolhop_agents.export.inspect_file import LogFile
 from toolhop_agents.export.inspect_samples import SCORER, error, sample
-from toolhop_agents.export.parquet import Written
+from toolhop_agents.export.tables import Written
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmarks import named
 from toolhop_env.extras import require
@@ -61,6 +62,60 @@ class Log:
         """All but the samples, `total` being what they used."""
         usage = {} if total is None else {self.agent: total}
         return {**self.head, "stats": {**self.head["stats"], "model_usage": usage}}
+
+
+class LogFile:
+    """A log that is being written; on leaving it without a fault, what is not a sample.
+
+    Inspect's `write_eval_log` takes a log with all its samples. Its file is an archive with a
+    member a sample, the samples' summaries, and the rest of the log; Inspect's classes check and
+    write each part.
+    """
+
+    def __init__(self, path: Path, document: Callable[[Plain | None], Plain]) -> None:
+        """`document` gives the log without its samples, from what these used."""
+        self.usage: Plain | None = None
+        self._path, self._document = path, document
+        self._open = ExitStack()
+
+    def __enter__(self) -> LogFile:
+        with ExitStack() as stack:
+            archive = zipfile.ZipFile(self._path, "w", zipfile.ZIP_DEFLATED)
+            self._archive = stack.enter_context(archive)
+            self._summaries = stack.enter_context(tempfile.TemporaryFile())
+            self._open = stack.pop_all()
+        self._summaries.write(b"[")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: object, __: TracebackType | None
+    ) -> None:
+        with self._open:
+            if kind is None:
+                self._finish()
+
+    def add(self, sample: Plain, usage: Plain) -> None:
+        """Write a sample; `usage` is that of all samples so far."""
+        from inspect_ai.log import EvalSample, condense_sample
+
+        whole = condense_sample(EvalSample.model_validate(sample))
+        name = f"samples/{whole.id}_epoch_{whole.epoch}.json"
+        self._archive.writestr(name, whole.model_dump_json(exclude_none=True))
+        self._summaries.write(b"," if self.usage is not None else b"")
+        self._summaries.write(whole.summary().model_dump_json(exclude_none=True).encode())
+        self.usage = usage
+
+    def _finish(self) -> None:
+        from inspect_ai.log import EvalLog
+
+        self._summaries.write(b"]")
+        self._summaries.seek(0)
+        with self._archive.open("summaries.json", "w", force_zip64=True) as member:
+            shutil.copyfileobj(self._summaries, member)
+        log = EvalLog.model_validate(self._document(self.usage))
+        start = log.model_dump_json(include={"version", "eval", "plan"}, exclude_none=True)
+        self._archive.writestr("_journal/start.json", start)
+        self._archive.writestr("header.json", log.model_dump_json(exclude_none=True))
 
 
 def write_logs(stores: Sequence[RunStore], folder: Path, *, overwrite: bool = False) -> Written:

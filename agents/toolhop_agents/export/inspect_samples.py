@@ -1,28 +1,30 @@
-"""An attempt as a sample of an Inspect log, in plain values.
+"""An attempt as a sample of an Inspect log, in plain values, with what happened as its events.
 
-See `toolhop_agents.export.inspect_log`.
+See `toolhop_agents.export.inspect_log`. A trace has durations and no clock times but that of its
+start. An event's time is the start and the seconds of the replies and calls before it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-from toolhop_agents.export.episodes import Exported
-from toolhop_agents.export.facts import Plain, facts, value_of
-from toolhop_agents.export.inspect_events import events
-from toolhop_agents.export.turns import arguments_of
+from toolhop_agents.export.episodes import Exported, Plain, facts, value_of
+from toolhop_agents.export.traces import arguments_of
 from toolhop_env.attempt import Attempt
-from toolhop_env.messages import Reply
+from toolhop_env.messages import Origin, Reply
 from toolhop_env.score import Score
-from toolhop_env.trace import Called, Ending, Trace, to_line
+from toolhop_env.trace import Called, Ending, FeedbackSet, Replied, ToolsChanged, Trace, to_line
 from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
 
 SCORER = "toolhop_env/measures"
 """The scorer's name in logs, by which `inspect score` finds it: its package is part of it."""
 TRACE = "toolhop_trace"
 """Where a sample's store has the events of its episode, one JSON object each."""
+SOURCE = "toolhop-env"
 _LIMITS: Mapping[str, tuple[str, str]] = {
     Ending.OUT_OF_TURNS: ("turn", "turn_limit"),
     Ending.OUT_OF_CALLS: ("custom", "call_limit"),
@@ -72,7 +74,9 @@ def sample(one: Exported, before: Sequence[Attempt], settings: Mapping[str, Any]
         plain["limit"] = _limit(score.conduct.ending, settings)
     if before:
         plain["error_retries"] = [error(other.errored) for other in before]
-    plain["events"] = events(trace, messages, outputs, list(_ends(plain)))
+    clock = _Clock(trace)
+    played = _played(trace, messages, outputs, clock)
+    plain["events"] = [*played, *(clock.event(end) for end in _ends(plain))]
     return plain
 
 
@@ -194,3 +198,94 @@ def _limit(ending: Ending, settings: Mapping[str, Any]) -> Plain | None:
         return None
     kind, setting = _LIMITS[ending]
     return {"type": kind, "limit": settings.get(setting) or 0, "reason": ending.value}
+
+
+# -- events ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Clock:
+    """Gives events their times and names."""
+
+    trace: Trace
+    elapsed_s: float = 0.0
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self._began = datetime.fromisoformat(self.trace.started.at)
+
+    @property
+    def now(self) -> str:
+        return (self._began + timedelta(seconds=self.elapsed_s)).isoformat()
+
+    def event(self, plain: Mapping[str, object], took_s: float | None = None) -> Plain:
+        """An event that begins now; with `took_s` it has an end, and the time goes on."""
+        self.count += 1
+        whole: Plain = {
+            "uuid": f"{self.trace.started.episode}-event{self.count}",
+            "timestamp": self.now,
+            "working_start": self.elapsed_s,
+            **plain,
+        }
+        if took_s is not None:
+            self.elapsed_s += took_s
+            whole |= {"working_time": took_s, "completed": self.now}
+        return whole
+
+
+def _played(
+    trace: Trace, messages: Sequence[Plain], outputs: Sequence[Plain], clock: _Clock
+) -> Iterator[Plain]:
+    """The events in order; `messages` are the prompt's, then each reply's and the feedback to its
+    calls, `outputs` what the model gave, by reply.
+    """
+    start = trace.started
+    at = len(start.messages)
+    prompt, tools = list(messages[:at]), start.tools
+    yield clock.event(
+        {"event": "sample_init", "sample": {"input": prompt, "id": start.item}, "state": {}}
+    )
+    answers = iter(outputs)
+    for event in trace.events:
+        match event:
+            case Replied(reply=reply):
+                model = {
+                    "event": "model",
+                    "model": start.agent,
+                    "input": list(messages[:at]),
+                    "tools": [{"name": name, "description": ""} for name in tools],
+                    "tool_choice": "auto",
+                    "config": {},
+                    "output": next(answers),
+                    "retries": reply.retries or None,
+                    "cache": "read" if reply.origin is Origin.CACHED else None,
+                }
+                yield clock.event(model, reply.wall_s)
+                at += 1
+            case Called():
+                yield clock.event(_tool(event, messages[at]), event.wall_s)
+                at += 1
+            case FeedbackSet(level=level):
+                yield clock.event(_info({"feedback": level.value}))
+            case ToolsChanged():
+                tools = event.tools
+                yield clock.event(_info({"tools": list(tools)}))
+            case _:
+                pass
+
+
+def _tool(called: Called, feedback: Plain) -> Plain:
+    call = call_of(called)
+    return {
+        "event": "tool",
+        "id": call["id"],
+        "function": call["function"],
+        "arguments": call["arguments"],
+        "result": called.feedback,
+        "error": feedback["error"],
+        "message_id": feedback["id"],
+    }
+
+
+def _info(data: Plain) -> Plain:
+    return {"event": "info", "source": SOURCE, "data": data}

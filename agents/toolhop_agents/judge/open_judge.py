@@ -18,7 +18,7 @@ from toolhop_agents.judge.judges import (
 )
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCache
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_tools.packages import added, object_of, wrong_kind
 
 GROUP = "toolhop.judges"
@@ -50,7 +50,9 @@ async def open_judge(
     async with AsyncExitStack() as stack:
 
         async def model(name: str) -> Judge:
-            client = open_model(name, base_url=base_url, temperature=0.0, temperature_optional=True)
+            client = open_model(
+                name, ModelOptions(base_url=base_url, temperature=0.0, temperature_optional=True)
+            )
             return _of_model(await stack.enter_async_context(client), name, base_url, votes, cache)
 
         each = [name.strip() for name in names.split(",")]

@@ -42,25 +42,23 @@ class NoReply(ModelFault):
     """
 
 
-class NoSuchModel(ModelFault):
-    """The name that was given can be no model's. Nothing was asked."""
+class NotAsked(ModelFault):
+    """The model cannot be asked at all, as it is given here. Nothing was asked."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, fatal=True)
 
 
-class NoKey(ModelFault):
-    """A provider needs a key, and none is set on this machine. Nothing was asked."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, fatal=True)
+class NoSuchModel(NotAsked):
+    """The name that was given can be no model's."""
 
 
-class NotTogether(ModelFault):
-    """A provider refuses parameters together. Nothing was asked."""
+class NoKey(NotAsked):
+    """A provider needs a key, and none is set on this machine."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, fatal=True)
+
+class NotTogether(NotAsked):
+    """A provider refuses parameters together."""
 
 
 class Agent(Protocol):

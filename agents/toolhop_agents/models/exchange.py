@@ -1,17 +1,21 @@
-"""What every client of a real model does: build the request, send it, retry, read the reply."""
+"""Opens real models by name, and what every client of one does: build the request, send it, retry,
+read the reply. Importing this imports neither `openai` nor `litellm`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol, Self
 
 from pydantic import TypeAdapter
 
-from toolhop_agents.models.base import NoKey
-from toolhop_agents.models.prices import Price
+from toolhop_agents.models.base import Model, NoKey, NoSuchModel
+from toolhop_agents.models.prices import BASE_URL, Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff, RequestFailed, fault, repeated
 from toolhop_agents.models.wire_reading import Unreadable
@@ -26,7 +30,7 @@ from toolhop_env.messages import (
 )
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
-from toolhop_tools.secrets import cleaned, expanded
+from toolhop_tools.secrets import cleaned, expanded, http_url
 
 REPLY = TypeAdapter(Reply)
 HEADERS, QUERY = "extra_headers", "extra_query"
@@ -43,6 +47,20 @@ REFUSED_FORMAT = frozenset({400, 422})
 
 OF_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
 """Parameters that mean something only beside tools."""
+
+
+class Client(Model, Protocol):
+    """A model that holds connections, to be closed after use; ``async with`` does it."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
 
 
 class Api(StrEnum):
@@ -78,23 +96,29 @@ class ModelOptions:
     """How a model is asked. None leaves a parameter to the provider."""
 
     base_url: str | None = None
+    """Where to ask instead of the provider's own address. Keys are then optional."""
     temperature: float | None = 0
     max_tokens: int | None = None
+    """Limit of one reply. Sent as ``max_completion_tokens`` to OpenAI itself."""
     seed: int | None = None
+    """Passed on where litellm says that the provider takes one; few keep its promise."""
     timeout_s: float = 120
     """Limit of each request, in seconds; retries and waits come on top."""
     max_retries: int = 5
+    """How many failed requests are repeated, where repeating can help."""
     extra: Mapping[str, JSON] = field(default_factory=dict)
-    """Further parameters by their name in the request; they win over the ones above."""
+    """Further parameters by their name in the request, such as ``{"reasoning_effort": "low"}``;
+    they win over the ones above."""
     backoff: Backoff = field(default_factory=Backoff)
     connections: Gate | None = None
     """Bounds the requests under way at a time; None leaves that to who asks."""
     price: Price | None = None
-    """What tokens cost where the response does not state it."""
+    """What tokens cost where the response does not state it; without it, litellm's bundled table,
+    which knows the models of providers and none of a server of one's own."""
     temperature_optional: bool = False
     """Ask without the temperature where the server refuses it, as those of reasoning models do."""
     api: Api = Api.CHAT
-    """Of models that are asked through `openai`."""
+    """The protocol that an ``openai/`` model is asked in."""
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO
     """Which thoughts of earlier turns are sent back."""
     strict_tools: bool = False
@@ -122,12 +146,11 @@ class ModelRequest:
     messages: Sequence[Message]
     tools: Sequence[ToolSchema]
     parameters: Body
-    history: ReasoningHistory
-    strict_tools: bool = False
+    options: ModelOptions
 
     def body(self, *, objects_only: bool) -> Body:
         """The request; see `messages_to_wire` for `objects_only`."""
-        messages = remembered(self.messages, self.history)
+        messages = remembered(self.messages, self.options.reasoning_history)
         body: Body = {
             "model": self.model,
             "messages": [*messages_to_wire(messages, objects_only=objects_only)],
@@ -142,18 +165,13 @@ class ModelRequest:
     def _tool(self, tool: ToolSchema) -> dict[str, JSON]:
         sent = tool.to_openai()
         function = sent["function"]
-        if self.strict_tools and isinstance(function, dict):
+        if self.options.strict_tools and isinstance(function, dict):
             return {**sent, "function": {**function, "strict": True}}
         return sent
 
 
 async def ask(
-    send: Send,
-    question: ModelRequest,
-    options: ModelOptions,
-    *,
-    asked: str,
-    hint: Callable[[int], str],
+    send: Send, question: ModelRequest, *, asked: str, hint: Callable[[int], str]
 ) -> Reply:
     """The reply to `question`, with `retries` and `wall_s` filled.
 
@@ -164,15 +182,14 @@ async def ask(
 
     Args:
         send: sends one request.
-        question: what to ask.
-        options: limits and waits.
+        question: what to ask, with its limits and waits.
         asked: who is asked, for the fault's text.
         hint: what to do about a status, where the client knows more; else "".
 
     Raises:
         ModelFault: no usable reply after the retries that make sense.
     """
-    started = time.perf_counter()
+    options, started = question.options, time.perf_counter()
     objects_only = False
 
     async def once() -> Reply:
@@ -230,3 +247,46 @@ def call_ids(messages: Sequence[Message]) -> frozenset[str]:
     """The ids of the calls made so far."""
     spoken = [message for message in messages if isinstance(message, AssistantMessage)]
     return frozenset(call.id for message in spoken for call in message.calls)
+
+
+def parts_of(name: str) -> tuple[str, str]:
+    """The provider and its model's name.
+
+    Raises:
+        NoSuchModel: one of them is missing.
+    """
+    provider, _, model = name.partition("/")
+    if not (provider.strip() and model.strip()):
+        raise NoSuchModel(
+            f"the model {name!r} names no provider"
+            "\n  fix: write PROVIDER/MODEL, such as openai/gpt-4o"
+        )
+    return provider, model
+
+
+def open_model(name: str, options: ModelOptions) -> Client:
+    """A model by its name, ready to reply. Nothing is sent yet.
+
+    Args:
+        name: ``openai/MODEL`` is asked through `openai`; ``litellm/NAME`` through `litellm`
+            with all of NAME; any other ``PROVIDER/MODEL`` through `litellm` as it stands.
+        options: how it is asked; values that its `extra` names come from the environment.
+
+    Raises:
+        NoSuchModel: the name names no provider that is known, or a base URL cannot be used.
+        NoKey: the provider's key, or a variable of a header, is not set, or cannot be sent.
+    """
+    provider, model = parts_of(name)
+    for address in filter(None, (options.base_url, os.environ.get(BASE_URL))):
+        try:
+            http_url(address)
+        except ValueError as error:
+            raise NoSuchModel(f"the base URL of {name}, or {BASE_URL}: {error}") from None
+    options = dataclasses.replace(options, extra=out_of_environment(options.extra))
+    if provider == "openai":
+        from toolhop_agents.models.openai_model import OpenAIModel  # half a second, only when used
+
+        return OpenAIModel(model, options=options)
+    from toolhop_agents.models.litellm_model import LiteLLMModel  # seconds, only when used
+
+    return LiteLLMModel(model if provider == "litellm" else name, options=options)

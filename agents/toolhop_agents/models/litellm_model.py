@@ -1,6 +1,6 @@
 """Models behind `litellm`: every provider it knows, by the names it takes.
 
-Importing this module imports `litellm` (seconds): `clients.open_model` does it when a model is
+Importing this module imports `litellm` (seconds): `exchange.open_model` does it when a model is
 opened.
 """
 
@@ -17,7 +17,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import httpx
 import openai
@@ -40,6 +40,7 @@ from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
     QUERY,
     Body,
+    Client,
     ModelOptions,
     ModelRequest,
     ask,
@@ -169,7 +170,7 @@ litellm: Any = _load()
 """Untyped: strict checking does not survive the package's lazy loading."""
 
 
-class LiteLLMModel:
+class LiteLLMModel(Client):
     """A model asked through `litellm`, in one event loop.
 
     Cost is what the response states, else what the price in the options makes, else litellm's
@@ -221,15 +222,7 @@ class LiteLLMModel:
 
         return await ask(
             send,
-            ModelRequest(
-                self._name,
-                messages,
-                tools,
-                self._parameters,
-                self._options.reasoning_history,
-                self._options.strict_tools,
-            ),
-            self._options,
+            ModelRequest(self._name, messages, tools, self._parameters, self._options),
             asked=f"{self._name} at {self._options.base_url or self._provider} (litellm)",
             hint=self._hint,
         )
@@ -361,12 +354,6 @@ class LiteLLMModel:
         while self._connections:
             _, connections = self._connections.popitem()
             await connections.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()
 
 
 async def _read(response: Any, max_tokens: int | None) -> None:  # noqa: ANN401 - of litellm, untyped

@@ -13,20 +13,18 @@ import socketserver
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, TypeAlias
-
-import anyio.to_thread
+from urllib.parse import urlsplit
 
 from toolhop_agents.models import wire_responses, wire_stream
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.fault_plan import FaultPlan, RequestFault
-from toolhop_agents.models.own_host import REFUSED, is_own
 from toolhop_agents.models.wire_reading import Unreadable, messages_from_wire, tools_from_wire
 from toolhop_agents.models.wire_sending import reply_to_wire
 from toolhop_env.messages import Message, Reply
@@ -41,6 +39,8 @@ MODEL = "loopback"
 COMPLETIONS = frozenset({"/v1/chat/completions", "/chat/completions"})
 RESPONSES = frozenset({"/v1/responses", "/responses"})
 MODELS = frozenset({"/v1/models", "/models"})
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+REFUSED = "this server is not asked under that name or from that page"
 MOST_BYTES = 64 << 20
 """Of a request's body."""
 
@@ -62,7 +62,7 @@ RequestResponder: TypeAlias = Callable[[Request], Reply]
 
 
 class LoopbackServer:
-    """Serves completions on 127.0.0.1 while its context, ``with`` or ``async with``, is open.
+    """Serves completions on 127.0.0.1 while its context is open.
 
     A responder that raises is answered with a 400 that names the exception, so that the client
     stops at once; the exception is kept in `errors`.
@@ -127,13 +127,6 @@ class LoopbackServer:
         self._http.close_connections()
         self._thread.join()
 
-    async def __aenter__(self) -> Self:
-        return self.__enter__()
-
-    async def __aexit__(self, *exc: object) -> None:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self.__exit__, *exc)
-
     def answer(self, request: Request) -> tuple[RequestFault, Reply]:
         """What the plan and the responder make of a request; counted."""
         text = json.dumps(request.body.get("messages"), sort_keys=True)
@@ -152,6 +145,14 @@ class LoopbackServer:
         finally:
             with self._lock:
                 self._under_way -= 1
+
+
+_REFUSALS: Mapping[RequestFault, tuple[int, str, Mapping[str, str]]] = {
+    RequestFault.RATE_LIMITED: (429, "slow down", {"Retry-After": "0"}),
+    RequestFault.SERVER_ERROR: (500, "the server met a planned fault", {}),
+    RequestFault.UNAUTHORIZED: (401, "the API key is not valid", {}),
+    RequestFault.BAD_REQUEST: (400, "the request is not valid", {}),
+}
 
 
 class _HTTPServer(ThreadingHTTPServer):
@@ -260,16 +261,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _end(self, fault: RequestFault, reply: Reply, request: Request) -> None:
         match fault:
-            case RequestFault.RATE_LIMITED:
-                self._refuse(429, "slow down", {"Retry-After": "0"})
-            case RequestFault.SERVER_ERROR:
-                self._refuse(500, "the server met a planned fault")
+            case _ if fault in _REFUSALS:
+                self._refuse(*_REFUSALS[fault])
             case RequestFault.BAD_GATEWAY:
                 self._send_raw(502, b"<html><h1>502 Bad Gateway</h1></html>", kind="text/html")
-            case RequestFault.UNAUTHORIZED:
-                self._refuse(401, "the API key is not valid")
-            case RequestFault.BAD_REQUEST:
-                self._refuse(400, "the request is not valid")
             case RequestFault.HANG:
                 self.close_connection = True
                 self._loopback.stopping.wait()
@@ -352,3 +347,23 @@ def _request(raw: bytes, api: Api) -> Request:
 def _completion(reply: Reply, request: Request) -> dict[str, JSON]:
     completion = reply_to_wire(reply, model=request.model, id="chatcmpl-loopback")
     return wire_responses.response(completion) if request.api is Api.RESPONSES else completion
+
+
+def is_own(host: str, origin: str | None, hosts: Set[str] = LOOPBACK) -> bool:
+    """Whether a request is under a name of the server's own, and no page of another origin sends
+    it: a browser's user would not know of it, and DNS can give any name this machine's address.
+
+    Args:
+        host: the header ``Host``; empty for none.
+        origin: the header ``Origin``, which browsers send; None for none.
+        hosts: the server's names.
+    """
+    names = [f"//{host}"] if origin is None else [f"//{host}", origin]
+    return all(_hostname(one) in hosts for one in names)
+
+
+def _hostname(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None

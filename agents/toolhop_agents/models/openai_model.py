@@ -1,6 +1,6 @@
 """Models behind OpenAI's chat-completions protocol: OpenAI itself and the many servers like it.
 
-Importing this module imports `openai` (about half a second): `clients.open_model` does it when
+Importing this module imports `openai` (about half a second): `exchange.open_model` does it when
 a model is opened.
 """
 
@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Self, cast
+from typing import cast
 
 import openai
 
@@ -31,14 +31,15 @@ from toolhop_agents.models.exchange import (
     QUERY,
     Api,
     Body,
+    Client,
     ModelOptions,
     ModelRequest,
     ask,
     call_ids,
 )
 from toolhop_agents.models.prices import BASE_URL, is_openai, listed
+from toolhop_agents.models.reach import trusted
 from toolhop_agents.models.retry import RequestFailed, failed_with
-from toolhop_agents.models.tls import trusted
 from toolhop_agents.models.wire_reading import Unreadable, reply_from_wire
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema
@@ -47,7 +48,7 @@ from toolhop_tools.secrets import checked, redacted
 KEY = "OPENAI_API_KEY"
 
 
-class OpenAIModel:
+class OpenAIModel(Client):
     """A model asked through the `openai` client, in one event loop.
 
     The response is read from its JSON, not through the client's classes: those drop or retype
@@ -118,15 +119,7 @@ class OpenAIModel:
 
         return await ask(
             send,
-            ModelRequest(
-                self._model,
-                messages,
-                tools,
-                self._parameters,
-                self._options.reasoning_history,
-                self._options.strict_tools,
-            ),
-            self._options,
+            ModelRequest(self._model, messages, tools, self._parameters, self._options),
             asked=f"{self.name} at {self._client.base_url}",
             hint=lambda status: f"check the key in {KEY}" if status == 401 else "",
         )
@@ -159,12 +152,6 @@ class OpenAIModel:
     async def aclose(self) -> None:
         """Close the connections. The model cannot be used afterwards."""
         await self._client.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()
 
 
 def _head(text: str) -> str:

@@ -1,17 +1,26 @@
-"""Whether anything answers at the address of a model, asked once before a run begins."""
+"""Which servers are trusted, and whether one answers at the address of a model."""
 
 from __future__ import annotations
 
 import os
+import ssl
+from functools import cache
 
 import anyio
 import httpx
 
 from toolhop_agents.models.base import ModelFault
-from toolhop_agents.models.tls import trusted
 
 LIMIT_S = 5.0
 """A server that takes the connection and is busy for longer is there."""
+
+
+@cache
+def trusted() -> ssl.SSLContext:
+    """What httpx trusts (`SSL_CERT_FILE` or `SSL_CERT_DIR`, else certifi's), read once: that takes
+    longer than asking a near server.
+    """
+    return httpx.create_ssl_context()
 
 
 async def reach(model: str, address: str, flag: str = "--base-url") -> None:

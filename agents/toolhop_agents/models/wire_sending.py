@@ -7,8 +7,8 @@ as it was in the trace.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import assert_never
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, assert_never
 
 from toolhop_env.messages import (
     AssistantMessage,
@@ -123,6 +123,28 @@ def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # n
         "choices": [choice],
         "usage": usage,
     }
+
+
+def plain_message(message: Message, arguments: Callable[[str], object]) -> dict[str, Any]:
+    """A message without thoughts, as chat templates and trainers take it.
+
+    Args:
+        message: of a conversation.
+        arguments: reads the text of a call's arguments.
+    """
+    plain: dict[str, Any] = {"role": message.role, "content": message.content}
+    if isinstance(message, ToolMessage):
+        plain |= {"tool_call_id": message.call_id, "name": message.name}
+    elif isinstance(message, AssistantMessage) and message.calls:
+        plain["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": arguments(call.arguments)},
+            }
+            for call in message.calls
+        ]
+    return plain
 
 
 def sendable(value: JSON) -> JSON:

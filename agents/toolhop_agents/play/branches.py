@@ -1,4 +1,9 @@
-"""A seat whose methods return when they are done, and what only a terminal has: Ctrl-C takes back
+"""An item in play at a terminal: step, back, fork, feedback level, score.
+
+Going back and forking leave the branch in play and open another one: an attempt of its own, with
+a trace that holds the whole way from the first turn. Turns that are shared are not run again. The
+branch that is left ends as errored, with the reason, so that the branch that was played to its end
+is the attempt that counts; the new one's `started` event names it as its parent. Ctrl-C takes back
 the call under way, and whoever types answers for users and tools that are simulated.
 """
 
@@ -8,20 +13,30 @@ import json
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from toolhop_agents.serve.seat import Seat, TakenBack
+from toolhop_agents.runs.unit import WorkUnit
+from toolhop_env.benchmark import Milestone
+from toolhop_env.benchmarks import named, score
 from toolhop_env.episode import Episode, Step
+from toolhop_env.fork import fork
 from toolhop_env.levels import Verbosity
+from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import Reply
+from toolhop_env.responders import StandIns
 from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Verdict
+from toolhop_env.setting import Setting
+from toolhop_env.trace import Ending, Trace
+from toolhop_sandbox.base import Sandbox
+from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.model import RecordedTable, Simulated, Tool
 from toolhop_tools.replied import as_json
@@ -31,6 +46,62 @@ INTERRUPTED = "the call was interrupted"
 TypedAnswer: TypeAlias = Callable[[Tool, Mapping[str, JSON]], str]
 """Gets from whoever types what a call of a tool comes to. Raises EOFError or KeyboardInterrupt
 where nothing does."""
+
+
+class TakenBack(Exception):
+    """A turn came to nothing, for the reason given, and was taken back."""
+
+
+class NoWayBack(ValueError):
+    """There is no such turn to go back to, or no failed call to fork at; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeProgress:
+    """Where the agent is."""
+
+    turn: int
+    """The turn to be taken, from 1."""
+    turn_limit: int | None
+    calls: int
+    failed: int
+    milestones: tuple[Milestone, ...]
+    """The benchmark's steps of the way, each reached or not."""
+
+    @property
+    def reached(self) -> int:
+        """Milestones that were reached."""
+        return sum(one.reached for one in self.milestones)
+
+    @property
+    def last(self) -> bool:
+        """Whether only an answer can come of the turn."""
+        return self.turn_limit is not None and self.turn >= self.turn_limit
+
+    @property
+    def place(self) -> str:
+        """The turn in a few letters, such as ``2/9``."""
+        return str(self.turn) if self.turn_limit is None else f"{self.turn}/{self.turn_limit}"
+
+    def status(self, milestone: str | None) -> str:
+        """The same in a line, such as ``hops 1/3 · turn 2/9 · calls 4, failed 1``.
+
+        Without the name of a milestone it does not say how many are reached.
+        """
+        tells = milestone and self.milestones
+        way = f"{milestone}s {self.reached}/{len(self.milestones)} · " if tells else ""
+        return f"{way}turn {self.place} · calls {self.calls}, failed {self.failed}"
+
+
+def progress(trace: Trace, limits: EpisodeLimits) -> EpisodeProgress:
+    """Where the agent of a trace is."""
+    return EpisodeProgress(
+        turn=len(trace.replies) + 1,
+        turn_limit=limits.turns,
+        calls=len(trace.tool_calls),
+        failed=sum(call.error is not None for call in trace.tool_calls),
+        milestones=tuple(named(trace.started.benchmark).milestones(trace)),
+    )
 
 
 @dataclass(eq=False, slots=True)
@@ -66,16 +137,47 @@ class Typist:
 
 
 class Branches:
-    """An entered seat, whose event loop runs behind a portal."""
+    """One item in play, over an event loop behind a portal. Enter it with `with`."""
 
     def __init__(
-        self, seat: Seat, portal: BlockingPortal, store: RunStore, typist: Typist | None = None
+        self,
+        portal: BlockingPortal,
+        sandbox: Sandbox,
+        store: RunStore,
+        unit: WorkUnit,
+        setting: Setting,
+        *,
+        typist: Typist | None = None,
+        stand_ins: StandIns | None = None,
+        resume_from: Trace | None = None,
     ) -> None:
-        """`typist` is the seat's stand-in, where it has one."""
-        self.seat = seat
-        self._portal = portal
-        self._store = store
+        """Prepare a game; nothing runs before it is entered.
+
+        Args:
+            portal: to the loop that everything runs in.
+            sandbox: an entered sandbox; one session of it is leased at a time.
+            store: gets the trace of each branch.
+            unit: what is played; each branch is the next attempt at it.
+            setting: of the first branch. The next ones have the feedback level that was in force.
+            typist: whoever types, where `stand_ins` has it.
+            stand_ins: who answers tools that are simulated, and questions to the user.
+            resume_from: whole turns of an earlier game, which the first branch begins with.
+        """
+        self._portal, self._sandbox, self._store = portal, sandbox, store
+        self._unit, self._setting = unit, setting
         self._typist = typist or Typist()
+        self._stand_ins, self._resume_from = stand_ins, resume_from
+        self._leases = AsyncExitStack()
+        self._episode: Episode | None = None
+        self.count = 0
+        """Branches so far, the one in play included."""
+
+    @property
+    def episode(self) -> Episode:
+        """The branch in play."""
+        if self._episode is None:
+            raise RuntimeError("no branch is open: enter the game with `with` first")
+        return self._episode
 
     @property
     def path(self) -> Path:
@@ -83,17 +185,72 @@ class Branches:
         return self._store.path(self.episode.name)
 
     @property
-    def episode(self) -> Episode:
-        """The branch in play."""
-        return self.seat.episode
+    def progress(self) -> EpisodeProgress:
+        """How far the branch in play is."""
+        return progress(self.episode.trace, self.episode.setting.limits)
+
+    def __enter__(self) -> Self:
+        """Open the first branch.
+
+        Raises:
+            SandboxError: no worker can be had.
+            MissingResponder: a tool needs a stand-in that is not given.
+        """
+        self._portal.call(self._open, self._resume_from, self._setting.feedback)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._portal.call(self._leases.aclose)
+
+    async def _open(self, prefix: Trace | None, level: Verbosity) -> None:
+        await self._leases.aclose()
+        unit = replace(self._unit, attempt=self._unit.attempt + self.count)
+        self.count += 1
+        self._episode = Episode(
+            unit.item,
+            self._sandbox,
+            replace(self._setting, feedback=level, attempt=unit.attempt),
+            sink=self._leases.enter_context(self._store.sink(unit.name)),
+            name=unit.name,
+            resume_from=prefix,
+            stand_ins=self._stand_ins,
+        )
+        await self._leases.enter_async_context(self._episode)
+
+    async def _back_to(self, turn: int, reason: str) -> None:
+        prefix = self.episode.trace.before_turn(turn)
+        self._leave(f"{reason}; branch {self.count + 1} resumes before turn {turn}")
+        await self._open(prefix, self.episode.feedback_level)
+
+    def _leave(self, reason: str) -> None:
+        self.episode.end(Ending.ERRORED, reason)
 
     def back_to(self, turn: int) -> None:
-        """See `Seat.back_to`."""
-        self._portal.call(self.seat.back_to, turn)
+        """Resume from before `turn`, in a branch of its own. The feedback level stays as it is.
+
+        Raises:
+            ValueError: no such turn was reached.
+        """
+        self._portal.call(self._back_to, turn, "the agent went back")
 
     def fork(self, level: Verbosity) -> Step | None:
-        """See `Seat.fork`."""
-        return self._portal.call(self.seat.fork, level)
+        """Resume from the first failed call, in a branch of its own, as if under `level`.
+
+        The turns up to that call are shared; what was reported of it reads as under `level`. A
+        branch that has ended keeps its end, and its score.
+
+        Returns:
+            What the forked turn led to where a limit had cut it off, so that it was taken again.
+
+        Raises:
+            NoWayBack: no call has failed.
+        """
+        found = fork(self.episode.trace, level)
+        if found is None:
+            raise NoWayBack("no call has failed yet")
+        self._leave(f"branch {self.count + 1} forks at the first failed call, at {level}")
+        self._portal.call(self._open, found.kept, level)
+        return None if found.reply is None else self.step(found.reply)
 
     def step(self, reply: Reply, answer: TypedAnswer | None = None) -> Step:
         """Take a turn. Ctrl-C stops the call that is under way.
@@ -104,20 +261,24 @@ class Branches:
 
         Raises:
             TakenBack: it was stopped, or the sandbox lost the call.
+            EpisodeOver: the branch has ended.
             SandboxUnavailable: the sandbox can start no worker any more.
         """
         scopes: list[anyio.CancelScope] = []
         interrupts: list[object] = []
 
         async def run() -> Step:
-            turn = len(self.seat.trace.replies) + 1
+            turn, reason = len(self.episode.trace.replies) + 1, INTERRUPTED
             with anyio.CancelScope() as scope:
                 scopes.append(scope)
                 if interrupts:
                     scope.cancel()
-                return await self.seat.step(reply)
-            await self.seat.back_to(turn, INTERRUPTED)
-            raise TakenBack(INTERRUPTED)
+                try:
+                    return await self.episode.step(reply)
+                except SandboxFault as fault:
+                    reason = f"the sandbox lost the call ({fault})"
+            await self._back_to(turn, reason)
+            raise TakenBack(reason)
 
         def stop(*_: object) -> None:
             interrupts.append(None)
@@ -135,6 +296,10 @@ class Branches:
                 else:
                     self._portal.call(asked.give, text)
             return step.result()
+
+    def score(self) -> Verdict:
+        """The score of the branch in play; errored while it goes on."""
+        return score(self.episode.trace)
 
 
 @contextmanager

@@ -5,19 +5,18 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from pydantic import ValidationError
 
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.cli.flags import data_option
 from toolhop_agents.cli.options import setting_option
+from toolhop_agents.runs.job import settings_of
 from toolhop_agents.runs.manifest import ended, folder_name, manifest
 from toolhop_agents.runs.resume import kept
 from toolhop_agents.runs.settings import RunSettings
@@ -75,21 +74,9 @@ AGENT, HOPS, GOLD = "person", "hops", "gold"
 @setting_option("log_dir")
 @click.pass_context
 def play(
-    ctx: click.Context,
-    /,
-    item: str,
-    data: str,
-    feedback: str,
-    mode: str | None,
-    sandbox: Literal["auto", "docker", "process"],
-    policy: Literal["restricted", "none"],
-    turn_limit: int | None,
-    seed: int | None,
-    show_hops: bool,
-    show_gold: bool,
-    resume: Path | None,
-    log_dir: Path,
-) -> None:
+    ctx: click.Context, /, item: str, mode: str | None, show_hops: bool, show_gold: bool,
+    resume: Path | None, **flags: Any,  # noqa: ANN401 -- click passes options of many types
+) -> None:  # fmt: skip
     """Play ITEM yourself: call its tools, read their feedback, answer.
 
     ITEM is an id, a pattern such as geography-*, or nothing for a random item; `toolhop data list`
@@ -102,26 +89,22 @@ def play(
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     if resume is not None:
         _only(ctx, {"resume", "show_hops", "show_gold", "log_dir"})
-        run(*left_game(resume, log_dir, shown_by(show_hops, show_gold)))
+        run(*left_game(resume, flags["log_dir"], shown_by(show_hops, show_gold)))
         return
-    drawn = random.randrange(10_000) if seed is None else seed
-    dataset = load(data)
-    chosen = choose(dataset, item, drawn)
+    seed = random.randrange(10_000) if flags["seed"] is None else flags["seed"]
+    dataset = load(flags["data"])
+    chosen = choose(dataset, item, seed)
     usual = binding_of(chosen.benchmark).turn_limit or RunSettings().turn_limit
-    settings = RunSettings(
-        data=data,
-        agent=player(shown_by(show_hops, show_gold)),
-        modes=(mode_of(chosen, mode),),
-        feedback=Level(feedback),
-        sample_ids=(chosen.id,),
-        seed=drawn,
-        sandbox=sandbox,
-        policy=policy,
-        turn_limit=turn_limit or usual,
-        log_dir=log_dir,
-    )
+    own = {
+        "agent": player(shown_by(show_hops, show_gold)),
+        "modes": (mode_of(chosen, mode),),
+        "sample_ids": (chosen.id,),
+        "seed": seed,
+        "turn_limit": flags["turn_limit"] or usual,
+    }
+    settings = RunSettings(**{**flags, **own})
     if chosen.id != item:
-        say(f"{chosen.id}, picked at random; --seed {drawn} picks it again")
+        say(f"{chosen.id}, picked at random; --seed {seed} picks it again")
     run(settings, dataset, chosen, None)
 
 
@@ -141,11 +124,7 @@ def shown_to(agent: str) -> frozenset[str]:
 
 
 def _only(ctx: click.Context, allowed: set[str]) -> None:
-    """See that nothing was given beside --resume that the game's own settings say.
-
-    Raises:
-        click.UsageError: something was.
-    """
+    """See that nothing was given beside --resume that the game's own settings say."""
     for flag in ctx.command.params:
         name = flag.name or ""
         if name not in allowed and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -164,10 +143,7 @@ def left_game(
         StoreError: the folder holds none, or it is over.
     """
     store = RunStore.open(folder)
-    try:
-        settings = RunSettings.model_validate(store.manifest["settings"])
-    except (ValidationError, KeyError) as error:
-        raise StoreError(f"the settings of {folder} cannot be read: {error}") from error
+    settings = settings_of(store)
     if (settings.agent or "").partition(":")[0] != AGENT:
         raise StoreError(
             f"{folder} was played by {settings.agent_name} and not by a person: "
@@ -224,10 +200,8 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None
     # rich and prompt_toolkit are imported for a game alone: help has to be instant.
     from anyio.from_thread import start_blocking_portal
 
-    from toolhop_agents.benchmarks import binding_of
     from toolhop_agents.play.branches import Branches, Typist
     from toolhop_agents.play.game import Game
-    from toolhop_agents.serve.seat import Seat
     from toolhop_env.responders import StandIns
 
     with start_blocking_portal() as portal:
@@ -245,29 +219,27 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None
             store = RunStore.create(settings.log_dir, folder_name(settings), facts, [item])
             screen, typist = _screen(), Typist()
             unit = WorkUnit(item, settings.modes[0], 1)
-            seat = Seat(
-                item,
+            # A labelled item has a user who knows what its question hides.
+            stand_ins = StandIns(
+                simulator=typist,
+                user=None if FIELD in item.gold else typist,
+                described=binding_of(item.benchmark).described,
+            )
+            game = Branches(
+                portal,
                 opened,
+                store,
+                unit,
                 setting(settings, unit),
-                sink=store.sink,
-                name=lambda branch: replace(unit, attempt=branch).name,
-                # A labelled item has a user who knows what its question hides.
-                stand_ins=StandIns(
-                    simulator=typist,
-                    user=None if FIELD in item.gold else typist,
-                    described=binding_of(item.benchmark).described,
-                ),
+                typist=typist,
+                stand_ins=stand_ins,
                 resume_from=begun,
             )
-            with portal.wrap_async_context_manager(seat):
-                branches = Branches(seat, portal, store, typist)
+            with game as branches:
                 lines = _lines(screen, lambda: branches.episode.tools)
                 Game(branches, screen, lines, shown_to(settings.agent or "")).play()
-            end = ended(
-                facts, status="success", fault="", stopped_by="", spent=Spent(), rates=None,
-                sandbox=opened.description,
-            )  # fmt: skip
-            store.write_manifest(end)
+            description = opened.description
+            store.write_manifest(ended(facts, status="success", sandbox=description, spent=Spent()))
 
 
 def _screen() -> Screen:

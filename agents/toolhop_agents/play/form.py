@@ -147,36 +147,14 @@ def readings(schema: Mapping[str, JSON], text: str) -> Iterator[JSON]:
         yield _WORDS[text.casefold()]
     elements = _schema(schema.get("items"))
     if "array" in types and text[0] not in "[{" and not _types(elements) & {"array", "object"}:
-        parts = [part.strip() for part in text.split(",")]
-        yield [next(_scalars(elements, part)) for part in parts if part]
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        read_parts = [(part, *_json(part)) for part in parts]
+        yield [part if error else value for part, value, error in read_parts]
+        yield [*parts]
     yield text
 
 
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
-
-
-def _scalars(schema: Mapping[str, JSON], text: str) -> Iterator[JSON]:
-    types = _types(schema)
-    for value in readings(schema, text):
-        if not types or _type_of(value) & types:
-            yield value
-    yield text
-
-
-def _type_of(value: JSON) -> set[str]:
-    match value:
-        case bool():
-            return {"boolean"}
-        case int():
-            return {"integer", "number"}
-        case float():
-            return {"number", "integer"} if value.is_integer() else {"number"}
-        case str():
-            return {"string"}
-        case None:
-            return {"null"}
-        case _:
-            return {"array"} if isinstance(value, list) else {"object"}
 
 
 def _json(text: str) -> tuple[JSON, str | None]:

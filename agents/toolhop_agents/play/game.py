@@ -7,23 +7,47 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from toolhop_agents.play.branches import Branches
+from toolhop_agents.play.branches import Branches, NoWayBack, TakenBack
 from toolhop_agents.play.commands import Command, Misread, Turn, TypedCall, parse
 from toolhop_agents.play.form import Cancelled, fill
 from toolhop_agents.play.prompt import Lines
 from toolhop_agents.play.screen import Screen
-from toolhop_agents.serve.seat import NothingFailed, TakenBack
-from toolhop_agents.serve.state import NoSuchTurn, answer_reply, taken, target_turn
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
 from toolhop_env.episode import Episode, Step
 from toolhop_env.feedback import Level, problems_text
 from toolhop_env.messages import RawCall, Reply
-from toolhop_env.trace import Ending, to_line
+from toolhop_env.reading import tagged_answer
+from toolhop_env.trace import Ending, Trace, to_line
 from toolhop_env.validation import Validator
 from toolhop_env.verdicts import Rejected
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Tool, ToolSchema
+
+TAG = "<answer>"
+
+
+def target_turn(trace: Trace, steps: str) -> int:
+    """The turn that is to be taken next after going back `steps` (the text typed; empty is 1).
+
+    Raises:
+        NoWayBack: `steps` is not a number, or more than were taken.
+    """
+    done = len(trace.replies)
+    steps = steps or "1"
+    if not (steps.isascii() and steps.isdigit() and 0 < len(steps) < 10 and int(steps) > 0):
+        raise NoWayBack(f"`:back {steps}`: say how many turns, as in :back 2")
+    if int(steps) > done:
+        have = {0: "no turn has been taken yet", 1: "only one turn has been taken"}
+        raise NoWayBack(have.get(done, f"only {done} turns have been taken"))
+    return done + 1 - int(steps)
+
+
+def answer_reply(trace: Trace, text: str, wall_s: float = 0.0) -> Reply:
+    """The final reply: in the answer tag where the prompt asks for it and the text brings none."""
+    asked = any(TAG in message.content for message in trace.started.messages)
+    bare = asked and tagged_answer(text) is None
+    return Reply(f"{TAG}{text}</answer>" if bare else text, wall_s=wall_s)
 
 
 class Game:
@@ -42,7 +66,6 @@ class Game:
         lets `:score` and the end tell the gold answers. No model sees either.
         """
         self._branches = branches
-        self._seat = branches.seat
         self._screen = screen
         self._lines = lines
         self._shown = shown
@@ -53,19 +76,19 @@ class Game:
             "tools": lambda _: screen.tools(list(self._tools.values())),
             "tool": self._tool,
             "question": lambda _: screen.question(self._episode.item),
-            "history": lambda _: screen.history(taken(self._episode.trace)),
-            "score": lambda _: self._score(),
+            "history": lambda _: screen.history(self._episode.trace),
+            "score": lambda _: screen.progress(branches.progress, self._milestone, self._gold),
             "feedback": self._feedback,
             "back": self._back,
             "retry": self._retry,
             "save": self._save,
             "help": lambda _: screen.help(),
-            "quit": lambda _: self._seat.stop(),
+            "quit": lambda _: self._stop(),
         }
 
     @property
     def _episode(self) -> Episode:
-        return self._seat.episode
+        return self._branches.episode
 
     @property
     def _benchmark(self) -> Benchmark:
@@ -91,7 +114,7 @@ class Game:
             SandboxError: the sandbox can run nothing any more. What was played is kept.
             StoreError: the trace cannot be written.
         """
-        setting, limit = self._episode.setting, self._seat.progress.turn_limit
+        setting, limit = self._episode.setting, self._branches.progress.turn_limit
         if setting.single_reply:
             place = "You have one turn: what you type is your answer, and no call is run."
         else:
@@ -104,14 +127,14 @@ class Game:
             self._screen.prompt(setting.messages)
         while self._episode.ending is None:
             self._round()
-        self._screen.end(self._benchmark, self._seat.score(), self._episode.ending, self._gold)
-        self._screen.saved(self._branches.path, self._seat.branches)
+        self._screen.end(self._benchmark, self._branches.score(), self._episode.ending, self._gold)
+        self._screen.saved(self._branches.path, self._branches.count)
         if self._episode.ending is Ending.STOPPED:
             folder = shlex.quote(str(self._branches.path.parents[1]))
             self._screen.left(f"toolhop play --resume {folder}")
 
     def _round(self) -> None:
-        now = self._seat.progress
+        now = self._branches.progress
         if now.last and self._tools:
             self._screen.note("This is the last turn: only an answer can end the game well.")
         self._asked_at = time.monotonic()
@@ -120,7 +143,7 @@ class Game:
         except KeyboardInterrupt:
             self._screen.note(":quit leaves, and so does Ctrl-D.")
         except EOFError:
-            self._seat.stop()
+            self._stop()
         else:
             self._act(line)
 
@@ -227,7 +250,7 @@ class Game:
 
     def _answer(self, text: str) -> None:
         if text:
-            self._take(answer_reply(self._seat.trace, text, self._elapsed()))
+            self._take(answer_reply(self._episode.trace, text, self._elapsed()))
         else:
             self._screen.note("say what you answer: :answer TEXT")
 
@@ -238,12 +261,12 @@ class Game:
             names = ", ".join(self._tools) or "none in this mode"
             self._screen.note(f"name a tool after :tool; the tools are: {names}")
 
-    def _score(self) -> None:
-        self._screen.progress(self._seat.progress, self._milestone, self._gold)
+    def _stop(self) -> None:
+        self._episode.end(Ending.STOPPED)
 
     def _feedback(self, text: str) -> None:
         if text in list(Level):
-            self._seat.set_feedback(Level(text))
+            self._episode.set_feedback(Level(text))
             self._screen.note(f"Feedback is {text} from here on.")
         else:
             level = self._episode.feedback_level
@@ -252,7 +275,7 @@ class Game:
     def _back(self, steps: str) -> None:
         try:
             turn = target_turn(self._episode.trace, steps)
-        except NoSuchTurn as trouble:
+        except NoWayBack as trouble:
             self._screen.note(str(trouble))
             return
         self._branches.back_to(turn)
@@ -264,10 +287,10 @@ class Game:
             return
         try:
             self._show(lambda: self._branches.fork(Level(level)))
-        except NothingFailed as trouble:
+        except NoWayBack as trouble:
             self._screen.note(str(trouble))
             return
-        self._screen.history(taken(self._seat.trace))
+        self._screen.history(self._episode.trace)
         self._screen.note(f"Back after the first failed call. Feedback is {level} from here on.")
 
     def _save(self, path: str) -> None:

@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from toolhop_agents.data_view import parameter_rows
+from toolhop_agents.play.branches import EpisodeProgress
 from toolhop_agents.play.commands import COMMANDS
 from toolhop_agents.play.form import BACK, CANCEL, Parameter
-from toolhop_agents.serve.state import EpisodeProgress, TakenTurn
 from toolhop_agents.table import value_text
 from toolhop_agents.terminal import plain
 from toolhop_env.benchmark import Benchmark
@@ -25,7 +25,7 @@ from toolhop_env.feedback import Level
 from toolhop_env.measures import Measure
 from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_env.score import Errored, Score, Verdict
-from toolhop_env.trace import Called, Ending
+from toolhop_env.trace import Called, Ending, Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item, RecordedTable, Simulated, Tool, ToolSchema
 
@@ -118,11 +118,7 @@ class Screen:
         rows = list(parameter_rows(tool.parameters))
         for name, kind, about in rows:
             required = ", required" if name.endswith("*") else ""
-            head = foreign(name.removesuffix("*"), "cyan")
-            self.write(
-                Text.assemble(head, "  ", foreign(kind), f"{required}  ", foreign(about, "dim")),
-                indent=4,
-            )
+            self._row(name.removesuffix("*"), kind, required, about, indent=4)
         if not rows:
             self.write(Text("takes no arguments", "dim"), indent=4)
         self.write()
@@ -132,23 +128,20 @@ class Screen:
         for name, kind, about in parameter_rows(
             {"properties": {parameter.name: dict(parameter.schema)}}
         ):
-            need = "required" if parameter.required else "optional: Enter leaves it out"
-            head = foreign(name, "cyan")
-            self.write(
-                Text.assemble(head, "  ", foreign(kind), f", {need}  ", foreign(about, "dim")),
-                indent=2,
-            )
+            need = ", required" if parameter.required else ", optional: Enter leaves it out"
+            self._row(name, kind, need, about, indent=2)
+
+    def _row(self, name: str, kind: str, need: str, about: str, indent: int) -> None:
+        parts = (foreign(name, "cyan"), "  ", foreign(kind), f"{need}  ", foreign(about, "dim"))
+        self.write(Text.assemble(*parts), indent=indent)
 
     def form(self, tool: str) -> None:
         """The head of a form."""
         ways = f"{BACK} goes to the one before, {CANCEL} or Ctrl-C leaves"
         self.write(Text(f"Arguments of {tool}, one by one; {ways}.", "dim"))
 
-    def called(self, call: Called) -> None:
+    def called(self, call: Called, most: int = SHOWN_CHARS) -> None:
         """A call and its feedback; of a failure no more than the feedback itself tells."""
-        self._call(call, SHOWN_CHARS)
-
-    def _call(self, call: Called, most: int) -> None:
         head = Text.assemble(
             foreign(call.raw.name, "cyan"), " ", foreign(call.raw.arguments, most=most)
         )
@@ -168,13 +161,14 @@ class Screen:
         if isinstance(tool.body, Simulated | RecordedTable):
             self.write(foreign(tool.body.instruction, "dim"), indent=2)
 
-    def history(self, turns: Sequence[TakenTurn]) -> None:
+    def history(self, trace: Trace) -> None:
         """All turns so far."""
-        for turn in turns:
-            self.write(Text(f"turn {turn.turn}", "bold"))
-            for call in turn.calls:
-                self._call(call, HISTORY_CHARS)
-        if not turns:
+        for reply in trace.replies:
+            self.write(Text(f"turn {reply.turn}", "bold"))
+            for call in trace.calls:
+                if call.turn == reply.turn:
+                    self.called(call, HISTORY_CHARS)
+        if not trace.replies:
             self.note("No turn has been taken yet.")
 
     def progress(self, now: EpisodeProgress, milestone: str | None, gold: str | None) -> None:

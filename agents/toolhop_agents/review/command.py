@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from toolhop_agents.card.page import Section
-from toolhop_agents.cli.flags import Name, Whole, port_option
+from toolhop_agents.cli.flags import NAME, Whole, port_option
 from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.cli.options import AnyPath, options_of
 from toolhop_agents.construct.reviews import Material
@@ -55,7 +55,7 @@ def agreement(folder: Path, *, as_json: bool) -> None:
 @click.option(
     "--reviewer",
     metavar="NAME",
-    type=Name(),
+    type=NAME,
     help="Whose verdicts these are.  [default: the account's name]",
 )
 @click.option("--terminal", is_flag=True, help="Here, without a browser.")

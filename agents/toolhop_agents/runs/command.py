@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import anyio
 import click
 from click.core import ParameterSource
 from dotenv import load_dotenv
-from pydantic import ValidationError
 from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
@@ -24,7 +24,6 @@ from toolhop_agents.cli.options import (
     announce_default,
     checked,
     config,
-    differs,
     options_of,
     refuse_other,
     settings_of,
@@ -34,18 +33,16 @@ from toolhop_agents.cli.progress import Episodes, ErrorConsole, Steps
 from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
-from toolhop_agents.runs.diagnose_command import print_headlines
-from toolhop_agents.runs.errored_view import report_errored
+from toolhop_agents.runs.diagnose_command import print_headlines, report_errored
 from toolhop_agents.runs.execute import Plan, Run, execute
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
-from toolhop_agents.runs.ledger import as_json as as_spent
+from toolhop_agents.runs.job import settings_of as kept_settings
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import print_tables, table_console
 from toolhop_agents.terminal import say
 from toolhop_env.attempt import Attempt
 from toolhop_env.diagnosis.diagnose import diagnose as diagnosed
-from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import Summing
 from toolhop_env.sums import in_run
@@ -183,7 +180,7 @@ def _print_figures(whole: _Whole, ended: Run, *, as_json: bool) -> None:
         "status": ended.status,
         "fault": ended.fault or None,
         "stopped_by": ended.stopped_by or None,
-        "spent": as_spent(ended.spent),
+        "spent": asdict(ended.spent),
         "summaries": to_json(summaries),
         "findings": [finding.to_json() for finding in findings],
     }
@@ -216,19 +213,15 @@ def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
         StoreError: the run cannot be read.
     """
     store = RunStore.open(folder)
-    try:
-        # A manifest without a limit of a reply is of a run without one.
-        own = RunSettings.model_validate({"max_tokens": None, **store.manifest["settings"]})
-    except (ValidationError, KeyError) as error:
-        raise StoreError(f"the settings of {folder} cannot be read: {error}") from error
+    own = kept_settings(store)
     source = ctx.get_parameter_source
     given = {name: flags[name] for name in flags if source(name) is not ParameterSource.DEFAULT}
     wanted = checked({**own.model_dump(), **values_of(given)})
-    differ = [name for name in RunSettings.model_fields if differs(own, wanted, name)]
     refuse_other(ctx, folder, own, wanted)
     refuse_unnamed(folder, of_run(wanted), {*map(flag_name, given)})
-    plain = wanted.model_dump(mode="json")
-    changed = {name: plain[name] for name in differ if name != "log_dir"}
+    before, plain = own.model_dump(mode="json"), wanted.model_dump(mode="json")
+    differ = [name for name in plain if plain[name] != before[name] and name != "log_dir"]
+    changed = {name: plain[name] for name in differ}
     return resumed(store, wanted, changed)
 
 

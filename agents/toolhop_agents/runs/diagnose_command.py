@@ -17,8 +17,11 @@ from toolhop_agents.cli import EXIT_EPISODES
 from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import plain
+from toolhop_env.attempt import Attempt
 from toolhop_env.diagnosis.diagnose import diagnose as diagnosed
 from toolhop_env.diagnosis.finding import Finding, Severity
+from toolhop_env.diagnosis.of_tools import causes_of
+from toolhop_env.score import Errored
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 SHOWN = 3
@@ -69,6 +72,20 @@ def print_headlines(console: Console, findings: Iterable[Finding]) -> None:
     """Findings in a line each, as runs end with them."""
     for finding in findings:
         console.print(headline(finding))
+
+
+def report_errored(errors: Console, judged: Iterable[Attempt]) -> None:
+    """The most frequent cause as it was first said, fix included; nothing where none is errored."""
+    reasons = [one.verdict.reason for one in judged if isinstance(one.verdict, Errored)]
+    if not reasons:
+        return
+    causes = causes_of(reasons)
+    most, count = causes.most_common(1)[0]
+    head = f"{len(reasons)} errored:"
+    if len(causes) > 1:
+        head = f"{len(reasons)} errored, by {len(causes)} causes (toolhop diagnose); {count} times:"
+    first = next((reason for reason in reasons if reason.strip().startswith(most)), most)
+    errors.print(head, first, markup=False, highlight=False, soft_wrap=True)
 
 
 def headline(finding: Finding) -> Text:

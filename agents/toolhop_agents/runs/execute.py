@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,7 +12,6 @@ from functools import partial
 from anyio import to_thread
 
 from toolhop_agents.approval import TerminalApprover
-from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.judge.open_judge import open_judge
 from toolhop_agents.models import gguf
@@ -24,7 +23,7 @@ from toolhop_agents.runs.executors.local import Executor, Here
 from toolhop_agents.runs.job import Job, prepare, simulated_before
 from toolhop_agents.runs.ledger import Ledger, RunLimitReached
 from toolhop_agents.runs.manifest import Status, folder_name, manifest
-from toolhop_agents.runs.means import Given, answers_of, open_means
+from toolhop_agents.runs.means import Given, open_means
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.signals import Interrupted, until_signal
 from toolhop_agents.runs.spans import exported
@@ -40,7 +39,6 @@ from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import Item
 
 log = logging.getLogger(__name__)
 
@@ -77,10 +75,8 @@ class Run:
 class Plan:
     """What is about to be played."""
 
-    items: Sequence[Item]
     episodes: int
     """Episodes that are left to play."""
-    at_a_time: int
     folder: str
 
 
@@ -147,11 +143,10 @@ def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:
     facts = store.manifest
     if whole and facts.get("status") != "success":
         facts = manifests.begun_again(facts, job.changed)
-        end = manifests.ended(
-            facts, status="success", fault="", stopped_by="", spent=begun.spent, rates=None,
-            sandbox=store.manifest.get("sandbox", {}),
-        )  # fmt: skip
-        store.write_manifest(end)
+        sandbox = store.manifest.get("sandbox", {})
+        store.write_manifest(
+            manifests.ended(facts, status="success", sandbox=sandbox, spent=begun.spent)
+        )
     status: Status = "success" if whole else "sampled"
     with Packer(store, url=job.settings.segments_to) as packer:
         packer.close()
@@ -186,10 +181,10 @@ class _RunSession:
                 self._scored = True
             on_result(attempt)
 
-        executor = Executor(job.settings, places, store, finished, self._ledger, judge=judge)
-        executor.starts, executor.watch = job.starts or executor.starts, watch
-        executor.on_event = on_event
-        on_start(Plan(job.items, self._episodes, self._at_a_time, str(store.folder)))
+        executor = Executor(
+            job.settings, places, store, finished, self._ledger, job.starts, judge, watch, on_event
+        )
+        on_start(Plan(self._episodes, str(store.folder)))
         left = job.left(self._begun.done)
         status, fault, stopped_by = await _play(
             executor, left, min(self._at_a_time, max(1, self._episodes))
@@ -242,10 +237,9 @@ class _RunSession:
         return opened[0]
 
     def _given(self) -> Given:
-        settings = self._job.settings
-        answers = answers_of(settings, binding_of(self._job.items[0].benchmark))
-        earlier = simulated_before(self._job) if settings.simulator is not None else {}
-        return Given(settings, tuple(self._job.items), answers, earlier)
+        job = self._job
+        earlier = simulated_before(job) if job.settings.simulator is not None else {}
+        return Given(job.settings, tuple(job.items), job.answers, earlier)
 
     async def _here(self) -> Places:
         settings, address = self._job.settings, self._job.settings.base_url

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from random import Random
 
+from pydantic import ValidationError
+
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Answers, Binding, Interaction
 from toolhop_agents.benchmarks.predictions import (
@@ -66,11 +68,13 @@ class Job:
     """What each episode begins with (`Executor.starts`); nothing where None."""
     certificates: Mapping[str, Certificate] | None = None
     """Of the items, which are to be made into scenarios; None where they are played as they are."""
+    answers: Answers | None = None
+    """Those of the file that is played; None where no file is."""
     scenarios: Mapping[str, JSON] | None = None
     """What was made and refused; None where items were made into nothing."""
 
     @property
-    def work(self) -> Sequence[WorkUnit]:
+    def work(self) -> Units | list[WorkUnit]:
         """All episodes of the run, finished ones included."""
         settings = self.settings
         work = Units(settings.modes, settings.epochs, self.items, settings.shard)
@@ -120,7 +124,8 @@ def prepare(settings: RunSettings) -> Job:
     settings = settings.model_copy(update=own)
     answers = _check_agent(settings, binding, None if settings.into else data.items)
     if settings.into:
-        return _to_be_made(settings, data, items, found.errors)
+        job = _to_be_made(settings, data, items, found.errors)
+        return replace(job, answers=answers)
     if answers is not None:
         _check_answers(settings, answers, items)
     _check_planned(settings, binding, items)
@@ -132,7 +137,7 @@ def prepare(settings: RunSettings) -> Job:
         _check_strict(items)
     for mode in settings.modes:
         setting(settings, WorkUnit(items[0], mode, 1))  # what no prompt can be made of is refused
-    job = Job(settings, data, items, left_out=found.errors)
+    job = Job(settings, data, items, left_out=found.errors, answers=answers)
     if settings.shard and not job.work:
         episodes = len(Units(settings.modes, settings.epochs, items))
         raise BadChoice(
@@ -145,12 +150,7 @@ def prepare(settings: RunSettings) -> Job:
 def _to_be_made(
     settings: RunSettings, data: DataSet, items: Sequence[Item], left_out: tuple[DataProblem, ...]
 ) -> Job:
-    """A job whose items are to be made into scenarios.
-
-    Raises:
-        BadChoice: tools are to be shown otherwise too.
-        CertificateError: nothing proves any of the items.
-    """
+    """A job whose items are to be made into scenarios."""
     if Perturbation.parse(settings.perturbation) != Perturbation():
         raise BadChoice(
             f"--into with --tools {settings.perturbation}: labels are shown for tools as they are",
@@ -181,7 +181,7 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
             f"the items in {store.folder} are not those that the run began with: items.jsonl was "
             "changed, or this version of toolhop-env reads it otherwise; start a new run"
         )
-    _check_agent(settings, _binding(data.items, str(store.folder)), None)
+    answers = _check_agent(settings, _binding(data.items, str(store.folder)), None)
     begun_with = store.manifest.get("predictions_digest")
     if begun_with is not None and begun_with != file_digest(settings.agent_name):
         raise StoreError(
@@ -194,7 +194,21 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
             f"{settings.gguf} is not the file that {store.folder} began with: its content differs; "
             "give the old one by --gguf, or start a new run"
         )
-    return Job(settings, data, tuple(data.items), store=store, changed=changed)
+    items = tuple(data.items)
+    return Job(settings, data, items, store=store, changed=changed, answers=answers)
+
+
+def settings_of(store: RunStore) -> RunSettings:
+    """A run's own settings.
+
+    Raises:
+        StoreError: its manifest has none that can be read.
+    """
+    try:
+        # A manifest without a limit of a reply is of a run without one.
+        return RunSettings.model_validate({"max_tokens": None, **store.manifest["settings"]})
+    except (ValidationError, KeyError) as error:
+        raise StoreError(f"the settings of {store.folder} cannot be read: {error}") from error
 
 
 def simulated_before(job: Job) -> dict[str, Outcome]:
@@ -224,12 +238,7 @@ def spread(identities: Sequence[str], count: int, seed: int) -> frozenset[str]:
 
 
 def _binding(items: Sequence[Item], where: str) -> Binding:
-    """How the items are asked.
-
-    Raises:
-        UnknownBenchmark: not at all here.
-        BadChoice: they are of several benchmarks.
-    """
+    """How the items are asked."""
     found = sorted({item.benchmark for item in samples_of(items)})
     if len(found) != 1:
         raise BadChoice(
@@ -240,11 +249,7 @@ def _binding(items: Sequence[Item], where: str) -> Binding:
 
 
 def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
-    """The modes that are played: those asked for, the benchmark's first for none.
-
-    Raises:
-        BadChoice: the benchmark has no such mode.
-    """
+    """The modes that are played: those asked for, the benchmark's first for none."""
     known = binding.benchmark.modes
     if settings.modes == ("all",):
         return known
@@ -258,11 +263,7 @@ def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
 
 
 def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
-    """See that a run can answer every tool.
-
-    Raises:
-        BadChoice: it cannot; names the first tool, and what to do.
-    """
+    """See that a run can answer every tool."""
     items = samples_of(items)
     asked = any(
         tool.body is EpisodeAction.ASK_USER for item in items for tool in item.all_tools.values()
@@ -283,11 +284,7 @@ def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
 
 
 def _check_strict(items: Sequence[Item]) -> None:
-    """See that every tool on offer has a schema for strict mode.
-
-    Raises:
-        BadChoice: one has none; names it, and what is in the way.
-    """
+    """See that every tool on offer has a schema for strict mode."""
     for item in items:
         for tool in item.all_tools.values():
             if problem := strict_problem(tool.schema.parameters):
@@ -299,11 +296,7 @@ def _check_strict(items: Sequence[Item]) -> None:
 
 
 def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item]) -> None:
-    """See that an agent that makes the gold calls of hops has hops to go by.
-
-    Raises:
-        BadChoice: items have neither hops nor an answer; names the benchmark's own agents.
-    """
+    """See that an agent that makes the gold calls of hops has hops to go by."""
     agent = settings.agent_name
     if settings.model is not None or agent.partition(":")[0] not in PLANNED:
         return
@@ -315,11 +308,7 @@ def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item
 
 
 def _check_answers(settings: RunSettings, answers: Answers, items: Sequence[Item]) -> None:
-    """See that a file of answers has some in each mode: what it lacks counts as wrong.
-
-    Raises:
-        BadChoice: it has none in a mode.
-    """
+    """See that a file of answers has some in each mode: what it lacks counts as wrong."""
     for mode in settings.modes:
         if all(turns_of(answers, item.id, mode) is None for item in items):
             raise BadChoice(

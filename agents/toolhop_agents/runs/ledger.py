@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from toolhop_agents.models.base import Model, ModelFault
@@ -11,7 +11,6 @@ from toolhop_env.diagnosis.of_tools import causes_of
 from toolhop_env.messages import Message, Origin, Reply
 from toolhop_env.spending import Spent, spent_on
 from toolhop_env.trace import Called, Event, Replied
-from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
 
@@ -133,6 +132,10 @@ class Ledger:
                 flag = "--" + name.replace("_", "-")
                 raise RunLimitReached(name, f"{flag} is reached: {unit.format(used, limit)}")
 
+    async def grant(self) -> None:
+        """The same, for `Metered`."""
+        self.check()
+
     def _used(self) -> Sequence[tuple[str, float | None, float, str]]:
         limits, spent = self.limits, self.spent
         return (
@@ -148,7 +151,8 @@ class Metered:
     """A model that is asked only while the run's limits leave room."""
 
     model: Model
-    ledger: Ledger
+    grant: Callable[[], Awaitable[None]]
+    """Returns once another request may be sent, or raises `RunLimitReached`."""
 
     @property
     def name(self) -> str:
@@ -161,10 +165,5 @@ class Metered:
         Raises:
             RunLimitReached: a limit leaves no room for another request.
         """
-        self.ledger.check()
+        await self.grant()
         return await self.model.reply(messages, tools)
-
-
-def as_json(spent: Spent) -> dict[str, JSON]:
-    """For the manifest."""
-    return {name: getattr(spent, name) for name in Spent.__dataclass_fields__}

@@ -39,24 +39,7 @@ class _Listed:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What was asked for; empty where the manifest does not say."""
         return dict(self.manifest.get("settings") or {})
-
-    @property
-    def agent(self) -> str:
-        """Who plays."""
-        return str(self.settings.get("model") or self.settings.get("agent") or "")
-
-    @property
-    def figures(self) -> str:
-        """The leading measure by mode."""
-        found = []
-        for one in self.summaries:
-            lead = one.benchmark.lead
-            figure = shown(lead, one.figures[lead.name])
-            mode = f"{one.group.mode} " if len(self.summaries) > 1 else ""
-            found.append(f"{mode}{figure}")
-        return "\n".join(found) or "-"
 
 
 @click.command()
@@ -142,20 +125,23 @@ def _listed(store: RunStore) -> _Listed:
 
 
 def _row(one: _Listed, folder: Path) -> tuple[str, ...]:
-    episodes = sum(summary.episodes for summary in one.summaries)
+    figures = []
+    for summary in one.summaries:
+        lead = summary.benchmark.lead
+        mode = f"{summary.group.mode} " if len(one.summaries) > 1 else ""
+        figures.append(f"{mode}{shown(lead, summary.figures[lead.name])}")
     return (
         str(one.folder.relative_to(folder)),
         str(one.manifest.get("status", "")),
-        str(episodes),
-        one.figures,
-        one.agent,
-        _played_with(one),
+        str(sum(summary.episodes for summary in one.summaries)),
+        "\n".join(figures) or "-",
+        str(one.settings.get("model") or one.settings.get("agent") or ""),
+        _played_with(one.settings),
     )
 
 
-def _played_with(one: _Listed) -> str:
+def _played_with(settings: dict[str, Any]) -> str:
     """The settings in which runs of one agent mostly differ."""
-    settings = one.settings
     feedback = settings.get("feedback", "")
     level = feedback.get("name", "") if isinstance(feedback, dict) else feedback
     parts = [settings.get("data", ""), ",".join(settings.get("modes", ())), level]

@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 from toolhop_agents.benchmarks.predictions import file_digest
 from toolhop_agents.models import gguf
 from toolhop_agents.models.rate import Rates
-from toolhop_agents.runs.ledger import as_json
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.runs.manifest_formats import FORMAT
 from toolhop_env.spending import Spent
@@ -78,7 +77,7 @@ def manifest(
         },
         "sandbox": dict(sandbox),
         "versions": versions(),
-        "spent": as_json(Spent()),
+        "spent": asdict(Spent()),
         "sessions": [session(began, {})],
     }
 
@@ -137,11 +136,11 @@ def ended(
     facts: Mapping[str, Any],
     *,
     status: Status,
-    fault: str,
-    stopped_by: str,
-    spent: Spent,
-    rates: Rates | None,
     sandbox: Mapping[str, JSON],
+    spent: Spent,
+    fault: str = "",
+    stopped_by: str = "",
+    rates: Rates | None = None,
     nodes: Mapping[str, JSON] | None = None,
 ) -> dict[str, JSON]:
     """The manifest of a run whose session has ended."""
@@ -159,7 +158,7 @@ def ended(
         **facts,
         **end,
         "sandbox": dict(sandbox),
-        "spent": as_json(spent),
+        "spent": asdict(spent),
         "sessions": [*before, {**last, **end, **connections, **used}],
     }
 

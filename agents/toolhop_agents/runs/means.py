@@ -1,40 +1,98 @@
-"""The means of playing, opened: sandbox, agents, and who stands in for tools and users.
+"""One unit of work, and the means of playing it: sandbox, agents, and who stands in for tools and
+users.
 
 The same for a run on this machine and for the nodes of a cluster: nothing here knows a run folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeAlias
 
 import anyio
 
+from toolhop_agents import react
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Answers, Binding
 from toolhop_agents.benchmarks.predictions import (
-    PREFIX,
     Predicted,
     file_results,
-    read_predictions,
     turns_of,
 )
-from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.base import Model
+from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.reach import reach
-from toolhop_agents.runs.play import AgentSource, Means
+from toolhop_agents.runs.resume import Prefix, PrimedModel
 from toolhop_agents.runs.settings import RunSettings
-from toolhop_agents.runs.unit import WorkUnit, unit_seed
+from toolhop_agents.runs.unit import WorkUnit, setting, unit_seed
 from toolhop_agents.scripted.choose import choose, own_agent
 from toolhop_agents.scripted.model import ScriptedModel
 from toolhop_agents.simulator import ModelSimulator, ModelWording
+from toolhop_env.episode import Episode, Sink
 from toolhop_env.responders import StandIns
+from toolhop_env.trace import Trace, without_thoughts
+from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import Outcome
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.model import Item
+
+AgentSource: TypeAlias = Callable[[WorkUnit], Model]
+"""Who plays a unit: a shared client, or a scripted agent made for the item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What playing needs and a value cannot hold."""
+
+    sandbox: Sandbox
+    agents: AgentSource
+    stand_ins: StandIns = field(default_factory=StandIns)
+    own_stand_ins: Callable[[WorkUnit, int], StandIns] | None = None
+    """Those of a unit, given the turns that it begins with, where each has its own."""
+
+
+async def play(
+    unit: WorkUnit, settings: RunSettings, means: Means, sink: Sink, prefix: Prefix | None = None
+) -> Trace:
+    """Play one unit to its end; the trace tells all, an errored end included.
+
+    Args:
+        unit: what to play.
+        settings: the run's.
+        means: who plays, and what isolates calls.
+        sink: gets every event as it happens.
+        prefix: what it begins with, of an earlier attempt or of a fork.
+
+    Raises:
+        ModelFault: the model could not be asked (`react.play`).
+        RunLimitReached: a limit of the run stops it; the trace was cut off.
+        SandboxUnavailable: no worker can be started any more.
+    """
+    begun, stand_ins = prefix or Prefix(), means.stand_ins
+    if means.own_stand_ins is not None:
+        stand_ins = means.own_stand_ins(unit, len(begun.turns.replies) if begun.turns else 0)
+    episode = Episode(
+        unit.item,
+        means.sandbox,
+        setting(settings, unit),
+        sink=sink if settings.keep_thoughts == "on" else lambda one: sink(without_thoughts(one)),
+        name=unit.name,
+        resume_from=begun.turns,
+        stand_ins=stand_ins,
+    )
+    try:
+        async with episode:
+            await react.play(episode, PrimedModel(means.agents(unit), begun.reply))
+    except SandboxFault:
+        # No worker could be leased; the trace says so, and the unit may come again.
+        pass
+    return episode.trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +148,6 @@ async def open_means(
         yield Means(sandbox, agents, stand_ins, own)
 
 
-def answers_of(settings: RunSettings, binding: Binding) -> Answers | None:
-    """Those of the file that is played; None where no file is."""
-    name = settings.agent_name
-    if settings.model is not None or not name.startswith(PREFIX):
-        return None
-    return read_predictions(name, binding, None)
-
-
 def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int) -> StandIns:
     turns = turns_of(answers, unit.item.id, unit.mode) or ()
     return file_results(stand_ins, turns[begun:])
@@ -116,17 +166,18 @@ async def open_stand_ins(
     Raises:
         ModelFault: a model that is asked for cannot be had.
     """
+
+    async def opened(model: str, base_url: str | None) -> Model:
+        options = ModelOptions(base_url=base_url, temperature_optional=True)
+        return await stack.enter_async_context(open_model(model, options))
+
     found = StandIns(described=binding.described)
     if settings.simulator is not None:
-        model = open_model(
-            settings.simulator, base_url=settings.simulator_base_url, temperature_optional=True
-        )
-        found = replace(found, simulator=ModelSimulator(await stack.enter_async_context(model)))
+        model = await opened(settings.simulator, settings.simulator_base_url)
+        found = replace(found, simulator=ModelSimulator(model))
     if settings.user_model is not None:
-        model = open_model(
-            settings.user_model, base_url=settings.user_model_base_url, temperature_optional=True
-        )
-        found = replace(found, wording=ModelWording(await stack.enter_async_context(model)))
+        model = await opened(settings.user_model, settings.user_model_base_url)
+        found = replace(found, wording=ModelWording(model))
     return found
 
 
@@ -161,10 +212,10 @@ async def _agents(
         yield lambda _: make()
         return
     if settings.model is None:
-        play = choose(settings.agent_name, binding.agents)
+        scripted = choose(settings.agent_name, binding.agents)
         yield lambda unit: ScriptedModel(
             settings.agent_name,
-            play,
+            scripted,
             unit.item,
             unit_seed(settings, unit),
             settings.call_format,

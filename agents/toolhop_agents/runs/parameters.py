@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from toolhop_agents.models.cache import SECRET
 from toolhop_agents.models.exchange import HEADERS, QUERY, Api
-from toolhop_agents.models.thinking import thinking_parameters
 from toolhop_agents.models.wire_responses import NOT_TAKEN, check_shapes
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.settings import OF_REQUESTS, RunSettings
@@ -15,6 +14,8 @@ from toolhop_env.reading import CallFormat
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.secrets import REFERENCE
 
+LEAST_BUDGET = 1024
+"""The smallest thinking budget that Anthropic accepts, in tokens."""
 SET_OTHERWISE: Mapping[str, str] = {
     **{name: f"use {flag_name(setting)}"
        for setting in ("model", "base_url", "seed", *OF_REQUESTS)
@@ -71,16 +72,7 @@ def request_parameters(settings: RunSettings) -> dict[str, JSON]:
         parameters["stream"] = True
         if settings.api is Api.CHAT:
             parameters["stream_options"] = {"include_usage": True}
-    by_flags = _of_tools(settings)
-    by_flags |= thinking_parameters(
-        settings.model or "",
-        effort=settings.reasoning_effort,
-        budget=settings.thinking_budget,
-        temperature=settings.temperature,
-        max_tokens=settings.max_tokens,
-        tool_choice=settings.tool_choice,
-    )
-    return parameters | by_flags
+    return parameters | _of_tools(settings) | _thinking(settings)
 
 
 def _of_tools(settings: RunSettings) -> dict[str, JSON]:
@@ -96,12 +88,54 @@ def _of_tools(settings: RunSettings) -> dict[str, JSON]:
     return found
 
 
-def _check_private(name: str, value: JSON) -> None:
-    """See that a parameter of requests holds no secret: it stands in the manifest.
+def _thinking(settings: RunSettings) -> dict[str, JSON]:
+    """Parameters that say how much is thought. ValueError: the provider refuses this together."""
+    model, temperature = settings.model or "", settings.temperature
+    effort, budget = settings.reasoning_effort, settings.thinking_budget
+    found: dict[str, JSON] = {}
+    if effort is not None:
+        found["reasoning_effort"] = effort
+    if budget is not None:
+        if effort is not None:
+            raise ValueError(
+                f"--thinking-budget {budget} and --reasoning-effort {effort} both say how much is "
+                "thought; leave one of them out"
+            )
+        if model.startswith("openai/"):
+            raise ValueError(
+                f"--thinking-budget {budget}: OpenAI's protocol has no such parameter; use "
+                "--reasoning-effort, or --request-option with the name that the server takes"
+            )
+        if settings.max_tokens is not None and budget >= settings.max_tokens:
+            raise ValueError(
+                f"--thinking-budget {budget} leaves nothing of --max-tokens {settings.max_tokens}, "
+                "which counts thoughts too; give a smaller budget or more tokens"
+            )
+        if _is_anthropics(model) and budget < LEAST_BUDGET:
+            raise ValueError(
+                f"--thinking-budget {budget}: Anthropic's models take no less than {LEAST_BUDGET}"
+            )
+        found["thinking"] = {"type": "enabled", "budget_tokens": budget}
+    if found and effort != "none" and _is_anthropics(model):
+        if temperature not in {None, 1.0}:
+            raise ValueError(
+                f"--temperature {temperature}: Anthropic's models take no other than 1 while they "
+                "think; leave --temperature out"
+            )
+        if settings.tool_choice == "required":
+            raise ValueError(
+                "--tool-choice required: Anthropic's models cannot be forced to call while "
+                "they think; leave it out, or leave --reasoning-effort and --thinking-budget out"
+            )
+    return found
 
-    Raises:
-        ValueError: it may; the message does not show it.
-    """
+
+def _is_anthropics(model: str) -> bool:
+    return model.removeprefix("litellm/").startswith("anthropic/") or "claude" in model
+
+
+def _check_private(name: str, value: JSON) -> None:
+    """See that a parameter of requests holds no secret: it stands in the manifest."""
     fix = "it would stand in the manifest; use the provider's variable, or .env"
     if SECRET.fullmatch(name):
         raise ValueError(f"--request-option {name}: {fix}")

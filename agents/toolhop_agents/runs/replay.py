@@ -193,25 +193,25 @@ def _recorded(trace: Trace, item: Item) -> StandIns:
     asked = [call for call in trace.calls if call.action is EpisodeAction.ASK_USER and call.outcome]
     refused = any(call.error is ErrorCode.NOT_APPROVED for call in trace.calls)
     by_rule = any(call.origin is not None for call in asked)
-    return RecordedLookUps(
-        simulator=RecordedAnswers(of(Simulated)),
-        described=RecordedAnswers(of(Described)),
-        user=None if by_rule else RecordedAnswers(asked),
-        wording=RecordedWording(asked) if by_rule else None,
+    return _RecordedLookUps(
+        simulator=_RecordedAnswers(of(Simulated)),
+        described=_RecordedAnswers(of(Described)),
+        user=None if by_rule else _RecordedAnswers(asked),
+        wording=_RecordedWording(asked) if by_rule else None,
         left=of(RecordedTable),
         rejected=[call for call in trace.calls if isinstance(call.verdict, Rejected)],
-        approver=RecordedApprovals([*trace.calls]) if refused else None,
+        approver=_RecordedApprovals([*trace.calls]) if refused else None,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedApprovals:
+class _RecordedApprovals:
     """Refuses the calls that a trace says were refused."""
 
     left: list[Called]
 
     async def approve(self, episode: str, call: Call) -> Refusal | None:
-        """See `toolhop_env.responders.Approver`: what became of the next call that was asked of."""
+        # What became of the next call that was asked of.
         while self.left:
             one = self.left.pop(0)
             if isinstance(one.verdict, Rejected) and one.error is ErrorCode.NOT_APPROVED:
@@ -222,7 +222,7 @@ class RecordedApprovals:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedWording:
+class _RecordedWording:
     """Puts what the user simulator says in the words of a trace."""
 
     left: list[Called]
@@ -280,11 +280,10 @@ def _body(call: Called, item: Item) -> Body | None:
     return tool.body if tool else None
 
 
-class RecordedAnswers:
+class _RecordedAnswers:
     """Answers in the place of a model or a user what a trace has: nobody is asked again."""
 
     def __init__(self, calls: Sequence[Called]) -> None:
-        """Of the calls that are to be answered, in order."""
         self._left = [*calls]
 
     async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
@@ -303,7 +302,7 @@ class RecordedAnswers:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedLookUps(StandIns):
+class _RecordedLookUps(StandIns):
     """Looks recorded tools up; what a model or a file gave is taken from the trace."""
 
     left: list[Called] = field(default_factory=list)
@@ -314,14 +313,12 @@ class RecordedLookUps(StandIns):
     async def look_up(
         self, tool: Tool, table: RecordedTable, arguments: Mapping[str, JSON]
     ) -> tuple[Outcome, ResultOrigin]:
-        """See `StandIns.look_up`."""
         call = self.left.pop(0) if self.left else None
         if call is not None and call.origin in GIVEN and call.outcome and call.origin:
             return call.outcome, call.origin
         return await StandIns().look_up(tool, table, arguments)
 
     def to_rejected(self, raw: RawCall) -> Outcome | None:
-        """See `StandIns.to_rejected`."""
         call = self.rejected.pop(0) if self.rejected else None
         return call.outcome if call is not None and call.raw == raw else None
 
@@ -354,7 +351,8 @@ def differing(recorded: Called, replayed: Called) -> tuple[str, ...]:
         feedback = render(replayed.level, replayed.raw.name, replayed.verdict, recorded.outcome)
         replayed = replace(replayed, outcome=recorded.outcome, feedback=feedback.text)
     one, other = _plain(recorded), _plain(replayed)
-    return tuple(part for part in PARTS if _text(one[part]) != _text(other[part]))
+    # Not by `==`: 1, 1.0 and True are three values here, and NaN is one.
+    return tuple(part for part in PARTS if repr(one[part]) != repr(other[part]))
 
 
 def same_limit(recorded: Called, replayed: Called) -> bool:
@@ -366,11 +364,6 @@ def same_limit(recorded: Called, replayed: Called) -> bool:
 def _plain(call: Called) -> dict[str, JSON]:
     plain: dict[str, JSON] = EVENT.dump_python(call, mode="json")
     return plain
-
-
-def _text(value: JSON) -> str:
-    # Not `==`: 1, 1.0 and True are three values here, and NaN is one.
-    return repr(value)
 
 
 async def verify(

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -46,6 +46,8 @@ from toolhop_tools.load import select
 from toolhop_tools.model import DataSet, Item
 
 Opening: TypeAlias = Callable[[], Awaitable[PooledSandbox]]
+AT_A_TIME = max(2, os.cpu_count() or 1)
+"""Episodes under way at once."""
 SHOWN = 20
 """Differences that are printed in full; `--json` has all."""
 NOT_REPORTED = frozenset({"transport"})
@@ -186,26 +188,18 @@ async def _open(how: _Played, kind: Literal["auto", "docker", "process"]) -> Poo
         kind,
         limits=limits,
         policy=had.policy,
-        max_workers=_at_a_time(),
+        max_workers=AT_A_TIME,
         base=settings.sandbox_base,
         runtime=settings.runtime,
         transport=settings.transport,
     )
 
 
-def _at_a_time() -> int:
-    return max(2, os.cpu_count() or 1)
-
-
 async def _verify(run: _Run, opening: Opening, finished: int) -> tuple[Verification, list[Change]]:
     async with await opening() as sandbox:
         with Steps(ErrorConsole(), "episodes", finished) as shown:
             found = await verify(
-                run.traces(),
-                run.items,
-                sandbox,
-                at_a_time=_at_a_time(),
-                on_episode=shown.step,
+                run.traces(), run.items, sandbox, at_a_time=AT_A_TIME, on_episode=shown.step
             )
         return found, changes(run.store.manifest, sandbox.description)
 
@@ -246,9 +240,7 @@ def _to_json(run: Path, found: Verification, changed: Sequence[Change]) -> dict[
         "differences": [one.to_json() for one in found.differences],
         "unfinished": list(found.unfinished),
         "not_replayed": dict(found.not_replayed),
-        "changed": [
-            {"name": one.name, "recorded": one.recorded, "now": one.now} for one in changed
-        ],
+        "changed": [asdict(one) for one in changed],
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,8 +14,6 @@ from typing import Any, BinaryIO
 from toolhop_agents.runs.job import Job
 from toolhop_agents.runs.signals import Interrupted, until_signal
 from toolhop_agents.runs.spread import Cluster, Isolation, Making, making_families
-from toolhop_sandbox.choose import Kind
-from toolhop_sandbox.docker.engine import Transport
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import Certificate, to_json
 from toolhop_tools.errors import BadChoice, ToolsError
@@ -38,13 +35,7 @@ class Work:
     certificates: Mapping[str, Certificate]
     """By id; of one basis."""
     recipe: Recipe
-    sandbox: Kind
-    at_a_time: int | None = None
-    """Items at a time, on each node; one a processor where None."""
-    base: str | None = None
-    """Image to build on, container runtime and transport: see `open_sandbox`."""
-    runtime: str | None = None
-    transport: Transport = "auto"
+    isolation: Isolation
     cluster: Cluster | None = None
     """Where it is done; here where None."""
 
@@ -57,9 +48,8 @@ async def make(
     Raises:
         SandboxFault, SandboxUnavailable: as `make_all`.
     """
-    at_a_time = work.at_a_time or max(2, os.cpu_count() or 1)
-    workers = min(at_a_time, len(work.chosen))
-    isolation = Isolation(work.sandbox, workers, work.base, work.runtime, work.transport)
+    workers = min(work.isolation.workers, len(work.chosen))
+    isolation = replace(work.isolation, workers=workers)
     making = Making(work.data.around(work.chosen).items, work.certificates, work.recipe, isolation)
     async with making_families(making, work.cluster) as (one, at_a_time):
         await make_all(work.chosen[done:], one, at_a_time=at_a_time, on_family=on_family)
@@ -168,11 +158,14 @@ async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
         found.extend(family.items if family else ())
         on_item()
 
-    work = Work(
-        job.data, job.items, certificates, recipe, settings.sandbox, base=settings.sandbox_base,
-        runtime=settings.runtime, transport=settings.transport,
-        cluster=Cluster(settings.ray_address) if settings.executor == "ray" else None,
-    )  # fmt: skip
+    isolation = Isolation(
+        settings.sandbox,
+        base=settings.sandbox_base,
+        runtime=settings.runtime,
+        transport=settings.transport,
+    )
+    cluster = Cluster(settings.ray_address) if settings.executor == "ray" else None
+    work = Work(job.data, job.items, certificates, recipe, isolation, cluster)
     if await until_signal(lambda: make(work, add)):
         raise Interrupted
     items = tuple(one for one in found if settings.siblings or _is_own(one, settings.into))

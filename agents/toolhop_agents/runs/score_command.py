@@ -72,7 +72,7 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
         plain += [_part(arm, by, one) for arm, one in parts]
         click.echo(json.dumps(plain, ensure_ascii=False))
     else:
-        _print(summaries)
+        print_tables(table_console(), _named(summaries), _labels(summaries))
         if by:
             _print_parts(by, parts)
         for _, store in opened(runs):
@@ -115,11 +115,7 @@ def _certified(store: RunStore) -> bool:
 
 
 def _splitting(runs: Sequence[Path], by: str) -> Callable[[Attempt], str]:
-    """The value of a facet by attempt.
-
-    Raises:
-        UnknownFacet: the episodes have none of that name.
-    """
+    """The value of a facet by attempt."""
     stores = [store for _, store in opened(runs)]
     known = (
         {item.id: item.domain for store in stores for item in store.items().items}
@@ -141,10 +137,6 @@ def _print_parts(by: str, parts: Sequence[tuple[str, Summary]]) -> None:
         if found is not None:
             click.echo()
             table_console().print(found)
-
-
-def _print(summaries: Sequence[tuple[str, Summary]]) -> None:
-    print_tables(table_console(), _named(summaries), _labels(summaries))
 
 
 def _named(summaries: Sequence[tuple[str, Summary]]) -> list[Summary]:

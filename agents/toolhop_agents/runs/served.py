@@ -8,8 +8,7 @@ import os
 from toolhop_agents.models import gguf, prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCache
-from toolhop_agents.models.clients import Client, open_model
-from toolhop_agents.models.exchange import Api
+from toolhop_agents.models.exchange import Api, Client, ModelOptions, open_model
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.runs.parameters import request_parameters
 from toolhop_agents.runs.settings import RunSettings
@@ -59,18 +58,20 @@ class Served:
             settings = self._settings
             self._clients[seed] = open_model(
                 self._model,
-                base_url=self._base_url,
-                temperature=settings.temperature,
-                max_tokens=settings.max_tokens,
-                seed=seed,
-                extra=request_parameters(settings),
-                reasoning_history=settings.reasoning_history,
-                api=settings.api,
-                strict_tools=settings.strict_tools == "on",
-                timeout_s=max(settings.timeout_s, gguf.TIMEOUT_S if settings.gguf else 0.0),
-                max_retries=settings.max_retries,
-                connections=self._connections,
-                price=prices.parse(settings.price) if settings.price else None,
+                ModelOptions(
+                    base_url=self._base_url,
+                    temperature=settings.temperature,
+                    max_tokens=settings.max_tokens,
+                    seed=seed,
+                    extra=request_parameters(settings),
+                    reasoning_history=settings.reasoning_history,
+                    api=settings.api,
+                    strict_tools=settings.strict_tools == "on",
+                    timeout_s=max(settings.timeout_s, gguf.TIMEOUT_S if settings.gguf else 0.0),
+                    max_retries=settings.max_retries,
+                    connections=self._connections,
+                    price=prices.parse(settings.price) if settings.price else None,
+                ),
             )
         return self._clients[seed]
 

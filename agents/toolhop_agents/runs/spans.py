@@ -197,7 +197,8 @@ class EpisodeSpans:
             self._tokens = [self._tokens[0] + usage.input_tokens,
                             self._tokens[1] + usage.output_tokens]  # fmt: skip
         more = {**(given if settings.model else {}), **found}
-        attributes = self._operation("chat") | _known(more)
+        attributes = self._operation("chat")
+        attributes |= {name: value for name, value in more.items() if value is not None}
         name = f"chat {attributes.get('gen_ai.request.model', settings.agent_name)}"
         self._whole(name, "client" if settings.model else "internal", reply.wall_s, attributes)
 
@@ -259,10 +260,6 @@ def _server(base_url: str | None) -> dict[str, str | int]:
     parts = urlsplit(base_url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return {"server.address": parts.hostname or "", "server.port": port}
-
-
-def _known(attributes: Mapping[str, Any]) -> Attributes:
-    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def _message(message: Message) -> dict[str, JSON]:

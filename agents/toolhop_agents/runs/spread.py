@@ -12,15 +12,15 @@ import os
 import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
 
-from toolhop_agents.cluster.host import Channel
+from toolhop_agents.cluster.host import Channel, Opening
 from toolhop_agents.cluster.nodes import nodes_of
 from toolhop_sandbox.base import Limits, Policy, Sandbox
 from toolhop_sandbox.choose import Kind, open_sandbox
@@ -53,8 +53,8 @@ class Isolation:
     """What items are searched in; a value, so that it can be sent to a node."""
 
     kind: Kind
-    workers: int
-    """Items at a time; on each node, where there are nodes."""
+    workers: int = max(2, os.cpu_count() or 1)
+    """Items at a time; on each node, where there are nodes. One a processor."""
     base: str | None = None
     """Image to build on, container runtime and transport: see `open_sandbox`."""
     runtime: str | None = None
@@ -77,20 +77,34 @@ class Isolation:
         )
 
 
-# -- certificates ----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
-class _Certifier:
-    """A node's place for certifying."""
+class _Place:
+    """Where pieces of work are done: here, or on a node."""
 
-    sandbox: Sandbox
-    items: Mapping[str, Item]
-    basis: Basis
+    do: Callable[[Any], Awaitable[Any]]
+    """Does one, by what it is told of it."""
+    description: Mapping[str, JSON]
 
-    @property
-    def description(self) -> Mapping[str, JSON]:
-        return self.sandbox.description
+
+async def _do(place: _Place, piece: object, channel: Channel) -> Any:  # noqa: ANN401 -- as `do` returns
+    del channel
+    return await place.do(piece)
+
+
+@asynccontextmanager
+async def _spread(
+    opening: Opening, given: object, workers: int, cluster: Cluster | None
+) -> AsyncIterator[tuple[Callable[[str], Awaitable[Any]], int]]:
+    """What does a piece of work, and how many to give it at a time."""
+    if cluster is None:
+        async with opening(given) as place:
+            yield place.do, workers
+        return
+    async with nodes_of(cluster.address, opening, given, seats=workers) as nodes:
+        yield partial(nodes.do, _do), WAITING * nodes.room
+
+
+# -- certificates ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,33 +117,25 @@ class Search:
 
 
 @asynccontextmanager
-async def _certifier(search: Search) -> AsyncIterator[_Certifier]:
+async def _certifier(search: Search) -> AsyncIterator[_Place]:
+    items = {item.id: item for item in search.items}
     async with await search.isolation.opened(search.basis) as sandbox:
-        yield _Certifier(sandbox, {item.id: item for item in search.items}, search.basis)
+        yield _Place(
+            lambda identity: certify_surely(items[identity], sandbox, search.basis),
+            sandbox.description,
+        )
 
 
-async def _certify(place: _Certifier, identity: str, channel: Channel) -> Certificate:
-    del channel
-    return await certify_surely(place.items[identity], place.sandbox, place.basis)
-
-
-@asynccontextmanager
-async def certifying(
+def certifying(
     search: Search, cluster: Cluster | None
-) -> AsyncIterator[tuple[Callable[[Item], Awaitable[Certificate]], int]]:
-    """What certifies an item, here or on nodes, and how many items to give it at a time.
+) -> AbstractAsyncContextManager[tuple[Callable[[str], Awaitable[Certificate]], int]]:
+    """What certifies an item, by its id, here or on nodes, and how many to give it at a time.
 
-    Raises:
+    Entering raises:
         SandboxUnavailable: no sandbox can be had.
         MissingExtra, ClusterFault: see `nodes_of`.
     """
-    workers = search.isolation.workers
-    if cluster is None:
-        async with _certifier(search) as place:
-            yield lambda item: certify_surely(item, place.sandbox, place.basis), workers
-        return
-    async with nodes_of(cluster.address, _certifier, search, seats=workers) as nodes:
-        yield lambda item: nodes.do(_certify, item.id), WAITING * nodes.room
+    return _spread(_certifier, search, search.isolation.workers, cluster)
 
 
 # -- scenarios -------------------------------------------------------------------------------------
@@ -145,49 +151,24 @@ class Making:
     recipe: Recipe
     isolation: Isolation
 
-    @property
-    def basis(self) -> Basis:
-        """Of all certificates; of items that need none, that of their calls."""
-        return next((one.basis for one in self.certificates.values()), BY_CONSTRUCTION)
-
-
-@dataclass(frozen=True, slots=True)
-class _FamilyPlace:
-    """A node's place for making scenarios."""
-
-    maker: FamilyMaker
-    description: Mapping[str, JSON]
-
 
 @asynccontextmanager
-async def _families(making: Making) -> AsyncIterator[_FamilyPlace]:
-    async with await making.isolation.opened(making.basis) as sandbox:
+async def _families(making: Making) -> AsyncIterator[_Place]:
+    # Of all certificates; of items that need none, that of their calls.
+    basis = next((one.basis for one in making.certificates.values()), BY_CONSTRUCTION)
+    async with await making.isolation.opened(basis) as sandbox:
         maker = FamilyMaker(making.items, making.certificates, sandbox, making.recipe)
-        yield _FamilyPlace(maker, sandbox.description)
+        yield _Place(maker.family, sandbox.description)
 
 
-async def _make_family(place: _FamilyPlace, identity: str, channel: Channel) -> Family | None:
-    del channel
-    return await place.maker.family(identity)
-
-
-@asynccontextmanager
-async def making_families(
+def making_families(
     making: Making, cluster: Cluster | None
-) -> AsyncIterator[tuple[Callable[[str], Awaitable[Family | None]], int]]:
+) -> AbstractAsyncContextManager[tuple[Callable[[str], Awaitable[Family | None]], int]]:
     """What makes the scenarios of an item, by its id, and how many items to give it at a time.
 
-    Raises:
-        SandboxUnavailable: no sandbox can be had.
-        MissingExtra, ClusterFault: see `nodes_of`.
+    Entering raises what entering `certifying` does.
     """
-    workers = making.isolation.workers
-    if cluster is None:
-        async with _families(making) as place:
-            yield place.maker.family, workers
-        return
-    async with nodes_of(cluster.address, _families, making, seats=workers) as nodes:
-        yield partial(nodes.do, _make_family), WAITING * nodes.room
+    return _spread(_families, making, making.isolation.workers, cluster)
 
 
 # -- checks of tools -------------------------------------------------------------------------------
@@ -202,18 +183,8 @@ class _Checks:
     lanes: int
 
 
-@dataclass(frozen=True, slots=True)
-class _LanePlace:
-    """A node's place for checks: lanes, those that are idle."""
-
-    subjects: Sequence[Subject]
-    job: CheckJob
-    idle: deque[Lane]
-    description: Mapping[str, JSON]
-
-
 @asynccontextmanager
-async def _lanes(checks: _Checks) -> AsyncIterator[_LanePlace]:
+async def _lanes(checks: _Checks) -> AsyncIterator[_Place]:
     job = checks.job
     async with await open_sandbox(job.kind, limits=job.limits, max_workers=1) as sandbox:
         description = dict(sandbox.description)
@@ -222,25 +193,24 @@ async def _lanes(checks: _Checks) -> AsyncIterator[_LanePlace]:
         # Hypothesis keeps what it works out in a folder; the driver's has none of it.
         folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
-        lanes = [stack.enter_context(Lane(job)) for _ in range(checks.lanes)]
-        yield _LanePlace(checks.subjects, job, deque(lanes), description)
+        idle = deque(stack.enter_context(Lane(job)) for _ in range(checks.lanes))
 
+        async def check(what: tuple[int, Sequence[Stored]]) -> dict[str, PropertyVerdict]:
+            """All properties of a tool, by its place among the subjects."""
+            at, before = what
+            lane = idle.popleft()  # as many jobs as lanes are under way
+            try:
+                lane.give(at, checks.subjects[at], job.properties, before)
+                while not lane.idle:
+                    await anyio.to_thread.run_sync(
+                        partial(wait_for, [lane]), abandon_on_cancel=True
+                    )
+                    lane.look()
+                return dict(lane.verdicts)
+            finally:
+                idle.append(lane)
 
-async def _check_tool(
-    place: _LanePlace, what: tuple[int, Sequence[Stored]], channel: Channel
-) -> dict[str, PropertyVerdict]:
-    """All properties of a tool, by its place among the subjects."""
-    del channel
-    at, before = what
-    lane = place.idle.popleft()  # as many jobs as lanes are under way
-    try:
-        lane.give(at, place.subjects[at], place.job.properties, before)
-        while not lane.idle:
-            await anyio.to_thread.run_sync(partial(wait_for, [lane]), abandon_on_cancel=True)
-            lane.look()
-        return dict(lane.verdicts)
-    finally:
-        place.idle.append(lane)
+        yield _Place(check, description)
 
 
 async def check_on_nodes(
@@ -264,7 +234,7 @@ async def check_on_nodes(
     async def check(at: int) -> None:
         subject = subjects[at]
         before = tuple(store.kept(subject)) if store else ()
-        done[at] = ToolReport(subject, await nodes.do(_check_tool, (at, before)))
+        done[at] = ToolReport(subject, await nodes.do(_do, (at, before)))
         if store is not None:
             for found in done[at].failed:
                 store.keep(subject, found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Ask, Interaction
@@ -40,7 +39,7 @@ class WorkUnit:
         return f"{self.item.id}_{self.mode}_e{self.epoch}_a{self.attempt}"
 
 
-class Units(Sequence[WorkUnit]):
+class Units:
     """All episodes of a run, mode by mode, epoch by epoch, in item order; made as they are asked.
 
     A hundred thousand of them take no more memory than the items. Of a shard they are each Nth.
@@ -66,17 +65,8 @@ class Units(Sequence[WorkUnit]):
         ends = [bisect_left(self._numbers, each * at) for at in range(len(self._modes) + 1)]
         return {mode: ends[at + 1] - ends[at] for at, mode in enumerate(self._modes)}
 
-    @overload
-    def __getitem__(self, index: int) -> WorkUnit: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[WorkUnit]: ...
-
-    def __getitem__(self, index: int | slice) -> WorkUnit | Sequence[WorkUnit]:
-        numbers = self._numbers[index]
-        if isinstance(numbers, range):
-            return [self._unit(number) for number in numbers]
-        return self._unit(numbers)
+    def __iter__(self) -> Iterator[WorkUnit]:
+        return map(self._unit, self._numbers)
 
     def _unit(self, number: int) -> WorkUnit:
         round_, item = divmod(number, len(self._items))

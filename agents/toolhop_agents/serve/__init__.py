@@ -1,1 +1,1 @@
-"""A seat at an episode, for whatever shows one to a person or speaks a protocol."""
+"""`toolhop serve`: a scripted agent, or a model out of a file, behind the OpenAI protocol."""

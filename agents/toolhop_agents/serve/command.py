@@ -43,20 +43,10 @@ from toolhop_tools.model import DataSet
               help="Requests at a time; one more is refused with status 429.")  # fmt: skip
 @click.pass_context
 def serve(
-    ctx: click.Context,
-    /,
-    agent: str,
-    data: str,
-    call_format: str | None,
-    seed: int,
-    fault_rate: float,
-    capacity: int | None,
-    gguf: Path | None,
-    gguf_context: int,
-    gguf_threads: int | None,
-    chat_template: str | None,
-    **of_items: Any,  # noqa: ANN401 -- click passes options of many types
-) -> None:
+    ctx: click.Context, /, agent: str, data: str, call_format: str | None, seed: int,
+    fault_rate: float, capacity: int | None,
+    **flags: Any,  # noqa: ANN401 -- click passes options of many types
+) -> None:  # fmt: skip
     """Serve an agent or a model over the OpenAI chat protocol on 127.0.0.1, until interrupted.
 
     A scripted agent finds the item by its question, and answers the responses protocol too;
@@ -68,13 +58,13 @@ def serve(
     Its replies state their tokens, one for each four bytes, so that limits, prices (--price) and
     estimates can be tried. A model of --gguf is asked by the name of its file, openai/NAME.
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
-    if gguf is not None:
+    if flags["gguf"] is not None:
         _leave_out_what_is_scripted(ctx)
-        anyio.run(_serve_model, gguf, gguf_context, gguf_threads, chat_template)
+        anyio.run(_serve_model, *(flags[name] for name in OF_FILES))
         return
     refuse_unused(ctx, {})
-    made_of = of_items["into"] or of_items["certificates"]
-    items = _items(data, agent, seed, of_items) if made_of else load(data)
+    made_of = flags["into"] or flags["certificates"]
+    items = _items(data, agent, seed, flags) if made_of else load(data)
     own = binding_of(items.items[0].benchmark).agents
     called = CallFormat(call_format) if call_format else None
     answer = metered(responder(items, choose(agent, own), seed, called))
@@ -90,16 +80,16 @@ def serve(
             say(f"served {counts or 'nothing'}")
 
 
-OF_FILES = frozenset({"gguf", "gguf_context", "gguf_threads", "chat_template"})
+OF_FILES = ("gguf", "gguf_context", "gguf_threads", "chat_template")
 """Flags of a model out of a file, which `toolhop run` has too."""
-OF_ITEMS = frozenset({"certificates", "into", "sandbox"})
+OF_ITEMS = ("certificates", "into", "sandbox")
 """Flags of the items that a run plays."""
-serve.params.extend(one for one in options_of(RunSettings) if one.name in OF_FILES | OF_ITEMS)
+serve.params.extend(one for one in options_of(RunSettings) if one.name in OF_FILES + OF_ITEMS)
 
 
-def _items(data: str, agent: str, seed: int, of_items: Mapping[str, Any]) -> DataSet:
+def _items(data: str, agent: str, seed: int, flags: Mapping[str, Any]) -> DataSet:
     """The items as a run with the same flags plays them."""
-    given = {name: value for name, value in of_items.items() if value}
+    given = {name: flags[name] for name in OF_ITEMS if flags[name]}
     job = prepare(RunSettings(data=data, agent=agent, seed=seed, **given))
     if job.certificates is not None:
         from toolhop_agents.runs.scenarios import made  # numpy, only when used
@@ -109,11 +99,7 @@ def _items(data: str, agent: str, seed: int, of_items: Mapping[str, Any]) -> Dat
 
 
 def _leave_out_what_is_scripted(ctx: click.Context) -> None:
-    """See that nothing was given that a model of a file would pass over.
-
-    Raises:
-        click.UsageError: something was.
-    """
+    """See that nothing was given that a model of a file would pass over."""
     for flag in ctx.command.params:
         name = flag.name or ""
         given = ctx.get_parameter_source(name) is not ParameterSource.DEFAULT

@@ -15,7 +15,7 @@ from toolhop_env.episode import Sink
 from toolhop_sandbox.outcome import JSON
 
 PlayUnit: TypeAlias = Callable[[WorkUnit, Sink, Prefix], Awaitable[object]]
-"""Plays a unit to its end, each event told as it happens; raises as `runs.play.play`."""
+"""Plays a unit to its end, each event told as it happens; raises as `runs.means.play`."""
 
 
 class Places(Protocol):

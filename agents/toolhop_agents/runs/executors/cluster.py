@@ -12,29 +12,26 @@ from __future__ import annotations
 import asyncio
 import itertools
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 
 from toolhop_agents.cluster.host import Channel
-from toolhop_agents.cluster.jobs import Job, Seat
+from toolhop_agents.cluster.jobs import Job, Node
 from toolhop_agents.cluster.nodes import Nodes, nodes_of
-from toolhop_agents.models.base import Model
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.runs.executors import PlayUnit
-from toolhop_agents.runs.ledger import Ledger, RunLimits
-from toolhop_agents.runs.means import Given, open_means
-from toolhop_agents.runs.play import Means, play
+from toolhop_agents.runs.ledger import Ledger, Metered, RunLimits
+from toolhop_agents.runs.means import Given, Means, open_means, play
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.episode import Sink
-from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
-from toolhop_tools.model import Item, ToolSchema
+from toolhop_tools.model import Item, by_id
 
 # -- messages ------------------------------------------------------------------------------------
 
@@ -99,11 +96,10 @@ async def _granted(ask: Callable[[int], object]) -> None:
 
 @dataclass
 class _DriversConnections:
-    """The driver's `Connections`, as a node's clients see them."""
+    """The driver's `Connections`, as a node's clients see them; it knows when a request began."""
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
-        """See `Connections.slot`; when it began is known to the driver."""
         try:
             await _granted(AskSlot)
             yield 0.0
@@ -111,28 +107,11 @@ class _DriversConnections:
             _channel.get().post(LeaveSlot())
 
     def answered(self) -> None:
-        """See `Connections.answered`."""
         _channel.get().post(Answered())
 
     def refused(self, began: float, wait_s: float) -> None:
-        """See `Connections.refused`."""
         del began
         _channel.get().post(Overloaded(wait_s))
-
-
-@dataclass(frozen=True)
-class _MeteredThere:
-    """As `Metered`, by the driver's ledger."""
-
-    model: Model
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
-        await _granted(AskLedger)
-        return await self.model.reply(messages, tools)
 
 
 @dataclass(frozen=True)
@@ -151,14 +130,12 @@ class _Stage:
 
     given: Given
     means: Means
+    items: Mapping[str, Item]
+    """By id."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
         return self.means.sandbox.description
-
-    @cached_property
-    def items(self) -> dict[str, Item]:
-        return {item.id: item for item in self.given.items}
 
 
 @asynccontextmanager
@@ -172,9 +149,9 @@ async def _stage(what: _Given) -> AsyncIterator[_Stage]:
     base_url = given.settings.base_url
     async with open_means(given, what.seats, _DriversConnections(), base_url) as means:
         if given.settings.run_limits != RunLimits():
-            agents = means.agents
-            means = replace(means, agents=lambda unit: _MeteredThere(agents(unit)))
-        yield _Stage(given, means)
+            agents, grant = means.agents, partial(_granted, AskLedger)
+            means = replace(means, agents=lambda unit: Metered(agents(unit), grant))
+        yield _Stage(given, means, by_id(given.items))
 
 
 async def _play_there(stage: _Stage, sent: _Sent, channel: Channel) -> None:
@@ -223,16 +200,16 @@ class OnNodes:
     @asynccontextmanager
     async def place(self) -> AsyncIterator[PlayUnit]:
         """See `Places.place`."""
-        async with self.nodes.seat() as seat:
+        async with self.nodes.seat() as node:
 
             async def play_unit(unit: WorkUnit, sink: Sink, prefix: Prefix) -> None:
-                await self._play(seat, unit, sink, prefix)
+                await self._play(node, unit, sink, prefix)
 
             yield play_unit
 
-    async def _play(self, seat: Seat, unit: WorkUnit, sink: Sink, prefix: Prefix) -> None:
+    async def _play(self, node: Node, unit: WorkUnit, sink: Sink, prefix: Prefix) -> None:
         sent = _Sent(unit.item.id, unit.mode, unit.epoch, unit.attempt, prefix)
-        async with seat.job(_play_there, sent) as job, _Slot(self.connections, job).held() as slot:
+        async with node.job(_play_there, sent) as job, _Slot(self.connections, job).held() as slot:
             async for message in job:
                 match message:
                     case AskLedger(number):

@@ -24,7 +24,7 @@ from toolhop_agents.runs.ledger import (
     RunLimits,
     SameFault,
 )
-from toolhop_agents.runs.play import Means, play
+from toolhop_agents.runs.means import Means, play
 from toolhop_agents.runs.resume import Prefix, kept
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
@@ -64,8 +64,8 @@ class Here:
     @asynccontextmanager
     async def place(self) -> AsyncIterator[PlayUnit]:
         """See `Places.place`."""
-        agents, ledger = self.means.agents, self.ledger
-        means = replace(self.means, agents=lambda unit: Metered(agents(unit), ledger))
+        agents, grant = self.means.agents, self.ledger.grant
+        means = replace(self.means, agents=lambda unit: Metered(agents(unit), grant))
         yield lambda unit, sink, prefix: play(unit, self.settings, means, sink, prefix)
 
 
@@ -79,8 +79,8 @@ class Executor:
     on_result: Callable[[Attempt], None] = lambda _: None
     """Called after each finished episode, errored ones included."""
     ledger: Ledger = field(default_factory=lambda: Ledger(RunLimits()))
-    starts: Callable[[WorkUnit], Prefix] = lambda _: Prefix()
-    """What a unit begins with that no attempt has been made at."""
+    starts: Callable[[WorkUnit], Prefix] | None = None
+    """What a unit begins with that no attempt has been made at; nothing where None."""
     judge: Judge | None = None
     """Who answers a benchmark's questions; None leaves them open."""
     watch: Callable[[], Sink] | None = None
@@ -259,7 +259,7 @@ class Executor:
         """The unit under a number that no file has, and what the attempts before it left."""
         while self.store.path(unit.name).exists():
             unit = replace(unit, attempt=unit.attempt + 1)
-        first = self.starts(unit)
+        first = self.starts(unit) if self.starts else Prefix()
         if unit.attempt == 1:
             return unit, first
         prompt = setting(self.settings, unit).messages
