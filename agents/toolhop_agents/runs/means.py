@@ -100,7 +100,7 @@ def answers_of(settings: RunSettings, binding: Binding) -> Answers | None:
 
 def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int) -> StandIns:
     turns = turns_of(answers, unit.item.id, unit.mode) or ()
-    return file_results(stand_ins, turns[begun:])
+    return replace(stand_ins, others=file_results(turns[begun:]))
 
 
 async def open_stand_ins(
