@@ -42,7 +42,7 @@ def trajectory(one: Exported, item: Item | None, name: str, version: str) -> Pla
         "item": start.item,
         "item_digest": start.item_digest,
         "benchmark": start.benchmark,
-        "expected": one.benchmark.expected(start.gold),
+        "expected": one.benchmark.presentation.expected(start.gold),
         "epoch": start.epoch,
         "perturbation": start.perturbation,
         "ending": ended.ending.value if ended else None,

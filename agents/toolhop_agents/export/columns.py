@@ -91,7 +91,7 @@ def _ending(one: Exported) -> str | None:
 
 
 def _gold(one: Exported) -> str:
-    return one.benchmark.expected(one.trace.started.gold)
+    return one.benchmark.presentation.expected(one.trace.started.gold)
 
 
 def _messages(one: Exported) -> list[dict[str, object]]:

@@ -36,7 +36,7 @@ def session(one: Exported, name: str, version: str) -> Iterator[Plain]:
         "agent": start.agent,
         "item": start.item,
         "benchmark": start.benchmark,
-        "expected": one.benchmark.expected(start.gold),
+        "expected": one.benchmark.presentation.expected(start.gold),
         "perturbation": start.perturbation,
         "errored": one.attempt.errored or None,
         **facts(one),

@@ -157,7 +157,10 @@ def distinct(seen: Sequence[Seen]) -> list[Seen]:
 def _seen(run: str, trace: Trace, attempt: Attempt, same: Same) -> Seen:
     start, calls = trace.started, trace.tool_calls
     benchmark = named(start.benchmark)
-    gold, milestones = benchmark.expected(start.gold), tuple(benchmark.milestones(trace))
+    gold, milestones = (
+        benchmark.presentation.expected(start.gold),
+        tuple(benchmark.presentation.milestones(trace)),
+    )
     returned = frozenset(
         place
         for place, one in enumerate(milestones)
@@ -171,9 +174,9 @@ def _seen(run: str, trace: Trace, attempt: Attempt, same: Same) -> Seen:
         milestones=same(milestones),
         returned=same(returned),
         calls=same(tuple(_call(call) for call in calls)),
-        answer=same(benchmark.given(trace)),
+        answer=same(benchmark.presentation.given(trace)),
         in_last_result=bool(gold and calls) and holds_answer(calls[-1], gold),
-        gap=benchmark.explain_gap(trace),
+        gap=benchmark.presentation.explain_gap(trace),
         tools=bool(start.tools),
     )
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmark import Benchmark, Grouping, Judging, Presentation
 from toolhop_env.benchmarks.relytoolbench import rules as rely
 from toolhop_env.benchmarks.relytoolbench.judging import Evidence
 from toolhop_env.benchmarks.scenarios.calls import Finding, Type
@@ -398,16 +398,12 @@ MEASURES = (
 
 BENCHMARK = Benchmark(
     name=NAME,
-    title="Scenarios",
     version="1",
     modes=(INFORMED, BARE),
     measures=MEASURES,
     gold=gold_of,
     score=score,
-    questions=questions,
-    expected=expected,
-    given=toolhop.given,
-    milestones=toolhop.hops,
-    milestone="hop",
-    facets=facets,
+    presentation=Presentation("Scenarios", expected, toolhop.given, toolhop.hops, "hop"),
+    judging=Judging(questions),
+    grouping=Grouping(facets),
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolhop_env import official as setup
-from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmark import Benchmark, Conditions, Grouping, Judging, Milestone, Presentation
 from toolhop_env.benchmarks.toolbehonest.plans import (
     Condition,
     OfficialRaises,
@@ -403,18 +403,15 @@ are in its table 2."""
 
 BENCHMARK = Benchmark(
     name=NAME,
-    title="ToolBeHonest",
     version="2",
     modes=MODES,
     measures=MEASURES,
     gold=lambda item: dict(item.gold),
     score=score,
-    questions=questions,
-    facets=facets,
-    totals=TOTALS,
-    expected=expected,
-    milestones=steps,
-    official=OFFICIAL,
-    explain_gap=explain_gap,
-    milestone="step",
+    presentation=Presentation(
+        "ToolBeHonest", expected, milestones=steps, milestone="step", explain_gap=explain_gap
+    ),
+    judging=Judging(questions),
+    grouping=Grouping(facets, TOTALS),
+    conditions=Conditions(OFFICIAL),
 )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolhop_env import official as setup
-from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmark import Benchmark, Conditions, Milestone, Presentation
 from toolhop_env.benchmarks.toolhop.answers import official, strict
 from toolhop_env.benchmarks.toolhop.gaps import Gap, gap
 from toolhop_env.measures import Measure, Scorer, Unit
@@ -244,16 +244,13 @@ OFFICIAL = (
 
 BENCHMARK = Benchmark(
     name="toolhop",
-    title="ToolHop",
     version="2",
     modes=("mandatory", "free", "direct"),
     measures=MEASURES,
     gold=chain_of,
     score=score,
-    given=given,
-    must_call=frozenset({"mandatory"}),
-    milestones=hops,
-    milestone="hop",
-    official=OFFICIAL,
-    explain_gap=explain_gap,
+    presentation=Presentation(
+        "ToolHop", given=given, milestones=hops, milestone="hop", explain_gap=explain_gap
+    ),
+    conditions=Conditions(OFFICIAL, must_call=frozenset({"mandatory"})),
 )
