@@ -29,26 +29,6 @@ class Milestone:
     reached: bool
 
 
-def _no_questions(_: Trace) -> Sequence[Question]:
-    return ()
-
-
-def _no_follow_ups(_: Trace, __: Answers) -> Sequence[Question]:
-    return ()
-
-
-def _no_milestones(_: Trace) -> Sequence[Milestone]:
-    return ()
-
-
-def _no_gap(_: Trace) -> str | None:
-    return None
-
-
-def _no_facets(_: JSON) -> Mapping[str, str]:
-    return {}
-
-
 def final_text(trace: Trace) -> str | None:
     """The whole reply that ended an answered episode."""
     return trace.final_text
@@ -69,11 +49,11 @@ class Presentation:
     """The gold answer, from `Benchmark.gold`."""
     given: Callable[[Trace], str | None] = final_text
     """The answer that was given, as scored; None for none."""
-    milestones: Callable[[Trace], Sequence[Milestone]] = _no_milestones
+    milestones: Callable[[Trace], Sequence[Milestone]] = lambda _: ()
     """The steps of the way, each reached or not."""
     milestone: str = "milestone"
     """What one of them is called, in the singular."""
-    explain_gap: Callable[[Trace], str | None] = _no_gap
+    explain_gap: Callable[[Trace], str | None] = lambda _: None
     """Why two answer measures differ on a trace, in a word; None where they agree, or where the
     benchmark cannot tell. The diagnosis groups such episodes by it."""
 
@@ -82,9 +62,9 @@ class Presentation:
 class Judging:
     """What scoring cannot decide by itself."""
 
-    questions: Callable[[Trace], Sequence[Question]] = _no_questions
+    questions: Callable[[Trace], Sequence[Question]] = lambda _: ()
     """What a judge has to answer of a trace that has ended."""
-    follow_ups: Callable[[Trace, Answers], Sequence[Question]] = _no_follow_ups
+    follow_ups: Callable[[Trace, Answers], Sequence[Question]] = lambda _, __: ()
     """What it has to answer besides, once the answers so far are known; asked until there is
     nothing new."""
     judge: str | None = None
@@ -96,7 +76,7 @@ class Judging:
 class Grouping:
     """Figures over parts of the items."""
 
-    facets: Callable[[JSON], Mapping[str, str]] = _no_facets
+    facets: Callable[[JSON], Mapping[str, str]] = lambda _: {}
     """From the gold: the groups that an item belongs to, such as ``{"depth": "3"}``. Figures can be
     shown by each of them. Items of one ``family`` are one cluster where errors are estimated."""
     totals: tuple[Total, ...] = ()

@@ -521,7 +521,7 @@ POINTS = Benchmark(
     version="1",
     modes=("mandatory",),
     measures=(
-        Measure("depth", "How deep it went.", "depth reached", Unit.POINTS, leads=True),
+        Measure("depth", "How deep it went.", leads=True, title="depth reached", unit=Unit.POINTS),
         Measure("polite", "It was polite.", scorer=Scorer.OFFICIAL, binary=True),
         Measure("terse", "It was terse.", scorer=Scorer.STRICT, binary=True),
     ),

@@ -240,7 +240,7 @@ MEASURES = (
     Measure(
         "official_raises",
         "The official code stops at the answer; it has no official figure.",
-        "official: raises",
+        title="official: raises",
     ),
     *(
         Measure(name, f"Official error counter, by gold {what}.", in_tables=False)

@@ -268,7 +268,7 @@ def _conditions(prefix: str, scorer: Scorer) -> list[Measure]:
         Measure(
             f"{prefix}{one}",
             f"Unsolvable twins, levels 2 and 3: the {scorer} scorer says {one.replace('_', ' ')}.",
-            f"{scorer}: {one.replace('_', ' ')}",
+            title=f"{scorer}: {one.replace('_', ' ')}",
             in_tables=False,
             family=f"{scorer} conditions",
         )
@@ -340,7 +340,7 @@ MEASURES = (
     Measure(
         "progress_soft",
         "Progress rate that passes over wrong steps (an option of the official code).",
-        "PR, soft",
+        title="PR, soft",
         scorer=Scorer.OFFICIAL,
         in_tables=False,
     ),
@@ -353,7 +353,7 @@ MEASURES = (
     Measure(
         "official_raises",
         "The official code ends with an exception on the plan: the episode has no official value.",
-        "official: raises",
+        title="official: raises",
         binary=True,
     ),
     *_conditions("", Scorer.OFFICIAL),
