@@ -25,8 +25,8 @@ from toolhop_tools.certify.model import Basis, HopProof
 from toolhop_tools.construct.stages import Findings, Problem
 from toolhop_tools.construct.verify import Verifier
 from toolhop_tools.model import Tool
+from toolhop_tools.properties.check import CheckJob
 from toolhop_tools.properties.lanes import Lane
-from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import PROPERTIES, Gold
 
 
