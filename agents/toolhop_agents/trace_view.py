@@ -27,7 +27,7 @@ FOLDED_CHARS = 100
 def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[RenderableType]:
     """Everything that happened, in order, and the verdict; `answers` are a judge's."""
     lines: list[RenderableType] = []
-    milestone = named(trace.started.benchmark).milestone
+    milestone = named(trace.started.benchmark).presentation.milestone
     for event in trace.events:
         match event:
             case Started():
@@ -108,7 +108,7 @@ def verdict_text(trace: Trace, answers: Answers = NO_ANSWERS) -> Text:
     if isinstance(verdict, Errored):
         return plain(f"errored: {verdict.reason}", "yellow")
     benchmark = named(trace.started.benchmark)
-    found = [f"gold answer: {benchmark.expected(trace.started.gold)}"]
+    found = [f"gold answer: {benchmark.presentation.expected(trace.started.gold)}"]
     own = [one for one in benchmark.measures if not one.mean_of]
     found += [f"{one.heading} {value_text(one, verdict)}" for one in own]
     codes = ", ".join(f"{count} {code}" for code, count in verdict.conduct.errors.items())

@@ -71,7 +71,7 @@ class Attempt:
     milestones: tuple[bool, ...] = ()
     """By milestone of the benchmark (ToolHop: by hop): whether it was reached."""
     facets: Mapping[str, str] = field(default_factory=dict)
-    """Groups that the item belongs to, as the benchmark says (`Benchmark.facets`)."""
+    """Groups that the item belongs to, as the benchmark says (`Grouping.facets`)."""
     perturbation: str = "as-is"
     """How the item's tools were shown (`toolhop_tools.perturb`)."""
     file: str = ""
@@ -151,8 +151,8 @@ def attempt_of(
         spent=spent(trace),
         failure=failure,
         to_failure=spent_on(before),
-        milestones=tuple(one.reached for one in benchmark.milestones(trace)),
-        facets=benchmark.facets(start.gold),
+        milestones=tuple(one.reached for one in benchmark.presentation.milestones(trace)),
+        facets=benchmark.grouping.facets(start.gold),
         perturbation=start.perturbation,
         file=file,
         place=place,

@@ -29,26 +29,6 @@ class Milestone:
     reached: bool
 
 
-def _no_questions(_: Trace) -> Sequence[Question]:
-    return ()
-
-
-def _no_follow_ups(_: Trace, __: Answers) -> Sequence[Question]:
-    return ()
-
-
-def _no_milestones(_: Trace) -> Sequence[Milestone]:
-    return ()
-
-
-def _no_gap(_: Trace) -> str | None:
-    return None
-
-
-def _no_facets(_: JSON) -> Mapping[str, str]:
-    return {}
-
-
 def final_text(trace: Trace) -> str | None:
     """The whole reply that ended an answered episode."""
     return trace.final_text
@@ -60,13 +40,65 @@ def _item_answer(gold: JSON) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Presentation:
+    """What a person reads of a benchmark and its traces."""
+
+    title: str = ""
+    """As in headings; the benchmark's name where empty."""
+    expected: Callable[[JSON], str] = _item_answer
+    """The gold answer, from `Benchmark.gold`."""
+    given: Callable[[Trace], str | None] = final_text
+    """The answer that was given, as scored; None for none."""
+    milestones: Callable[[Trace], Sequence[Milestone]] = lambda _: ()
+    """The steps of the way, each reached or not."""
+    milestone: str = "milestone"
+    """What one of them is called, in the singular."""
+    explain_gap: Callable[[Trace], str | None] = lambda _: None
+    """Why two answer measures differ on a trace, in a word; None where they agree, or where the
+    benchmark cannot tell. The diagnosis groups such episodes by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What scoring cannot decide by itself."""
+
+    questions: Callable[[Trace], Sequence[Question]] = lambda _: ()
+    """What a judge has to answer of a trace that has ended."""
+    follow_ups: Callable[[Trace, Answers], Sequence[Question]] = lambda _, __: ()
+    """What it has to answer besides, once the answers so far are known; asked until there is
+    nothing new."""
+    judge: str | None = None
+    """Who answers them unless a run says otherwise, as `--judge` takes it; None leaves them
+    open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Figures over parts of the items."""
+
+    facets: Callable[[JSON], Mapping[str, str]] = lambda _: {}
+    """From the gold: the groups that an item belongs to, such as ``{"depth": "3"}``. Figures can be
+    shown by each of them. Items of one ``family`` are one cluster where errors are estimated."""
+    totals: tuple[Total, ...] = ()
+    """Figures over groups of episodes, or over several modes, as published tables have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How agents have to be asked."""
+
+    official: tuple[Condition, ...] = ()
+    """What its published figures were made with; empty for nothing stated."""
+    must_call: frozenset[str] = frozenset()
+    """Modes in which the prompt asks for calls of tools: one that never does is a finding."""
+
+
+@dataclass(frozen=True, slots=True)
 class Benchmark:
     """A benchmark's pure half."""
 
     name: str
     """As in ``--benchmark`` and in traces: small letters, digits and hyphens."""
-    title: str
-    """As in headings."""
     version: str
     """Raised when the same trace may score otherwise; results of another version are redone."""
     modes: tuple[str, ...]
@@ -77,34 +109,10 @@ class Benchmark:
     """What scoring needs of an item; it goes into the trace, and no agent sees it."""
     score: Callable[[Trace, Answers], Values]
     """The values of a trace that has ended. Without an answer that it needs a value is None."""
-    questions: Callable[[Trace], Sequence[Question]] = _no_questions
-    """What a judge has to answer of a trace that has ended."""
-    follow_ups: Callable[[Trace, Answers], Sequence[Question]] = _no_follow_ups
-    """What it has to answer besides, once the answers so far are known; asked until there is
-    nothing new."""
-    judge: str | None = None
-    """Who answers them unless a run says otherwise, as `--judge` takes it; None leaves them
-    open."""
-    expected: Callable[[JSON], str] = _item_answer
-    """The gold answer as a person reads it, from `gold`."""
-    given: Callable[[Trace], str | None] = final_text
-    """The answer that was given, as scored; None for none."""
-    milestones: Callable[[Trace], Sequence[Milestone]] = _no_milestones
-    """The steps of the way, each reached or not."""
-    must_call: frozenset[str] = frozenset()
-    """Modes in which the prompt asks for calls of tools: one that never does is a finding."""
-    milestone: str = "milestone"
-    """What one of them is called, in the singular."""
-    facets: Callable[[JSON], Mapping[str, str]] = _no_facets
-    """From the gold: the groups that an item belongs to, such as ``{"depth": "3"}``. Figures can be
-    shown by each of them. Items of one ``family`` are one cluster where errors are estimated."""
-    totals: tuple[Total, ...] = ()
-    """Figures over groups of episodes, or over several modes, as published tables have them."""
-    official: tuple[Condition, ...] = ()
-    """What its published figures were made with; empty for nothing stated."""
-    explain_gap: Callable[[Trace], str | None] = _no_gap
-    """Why two answer measures differ on a trace, in a word; None where they agree, or where the
-    benchmark cannot tell. The diagnosis groups such episodes by it."""
+    presentation: Presentation = Presentation()
+    judging: Judging = Judging()
+    grouping: Grouping = Grouping()
+    conditions: Conditions = Conditions()
 
     def __post_init__(self) -> None:
         """Check what every reader relies on.
@@ -122,7 +130,7 @@ class Benchmark:
                 f"the benchmark {self.name!r} has a mean of measures that it has not: "
                 f"{', '.join(unknown)}"
             )
-        for total in self.totals:
+        for total in self.grouping.totals:
             if unknown := sorted({*total.measures, *total.modes} - {*own, *self.modes}):
                 raise ValueError(
                     f"the benchmark {self.name!r} has no measure or mode {', '.join(unknown)} for "
@@ -156,13 +164,18 @@ class Benchmark:
             trace: of an episode that has ended.
             said: the answer that is kept to a question; None for none.
         """
-        asked, answers = {one.id: one for one in self.questions(trace)}, dict[str, JSON]()
+        asked, answers = {one.id: one for one in self.judging.questions(trace)}, dict[str, JSON]()
         while True:
-            asked |= {one.id: one for one in self.follow_ups(trace, answers)}
+            asked |= {one.id: one for one in self.judging.follow_ups(trace, answers)}
             known = {name: said(one) for name, one in asked.items() if name not in answers}
             if not (new := {name: one for name, one in known.items() if one is not None}):
                 return asked, answers
             answers |= new
+
+    @property
+    def title(self) -> str:
+        """Its name in headings."""
+        return self.presentation.title or self.name
 
     @property
     def lead(self) -> Measure:

@@ -10,7 +10,7 @@ renders the feedback, records every bit of it, and ends itself at an answer or a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -24,9 +24,9 @@ from toolhop_env.malformed import in_name, malformed_call
 from toolhop_env.messages import Message, RawCall, Reply, clean
 from toolhop_env.reading import cut_in_thought, read_calls
 from toolhop_env.repair import repair
-from toolhop_env.responders import Programs, StandIns
+from toolhop_env.responders import Moment, StandIns
 from toolhop_env.setting import Setting, check_resumable, started
-from toolhop_env.tool_change import brought, change, held_back
+from toolhop_env.tool_change import brought, held_back
 from toolhop_env.trace import (
     Called,
     Ended,
@@ -43,16 +43,8 @@ from toolhop_env.validation import Validator
 from toolhop_env.verdicts import Call, Rejected
 from toolhop_sandbox.base import Program, Sandbox, Session
 from toolhop_sandbox.errors import SandboxError
-from toolhop_sandbox.outcome import Outcome, Raised, Returned
-from toolhop_tools.model import (
-    ActionChoice,
-    Described,
-    EpisodeAction,
-    Flaky,
-    Item,
-    RecordedTable,
-    Tool,
-)
+from toolhop_sandbox.outcome import JSON, Outcome
+from toolhop_tools.model import ActionChoice, EpisodeAction, Flaky, Item, Tool
 
 Sink = Callable[[Event], None]
 """Takes each event as it happens, for instance to write it to a file."""
@@ -132,7 +124,11 @@ class Episode:
         self._stand_ins = stand_ins or StandIns()
         # Tools that come later too: what they need is had, or refused, before anything runs.
         self._usable = self._tools | {name: item.all_tools[name] for name in self._held_back()}
-        self._given = {name: self._stand_ins.of(tool) for name, tool in self._usable.items()}
+        single_shot = self.setting.single_shot
+        self._responders = {
+            name: self._stand_ins.of(tool, single_shot=single_shot)
+            for name, tool in self._usable.items()
+        }
         self._lease: AbstractAsyncContextManager[Session] | None = None
         self._session: Session | None = None
         self._entered = False
@@ -318,7 +314,7 @@ class Episode:
         wall_s = 0.0
         if isinstance(verdict, Call):
             began = time.perf_counter()
-            outcome, origin = await self._run(verdict)
+            outcome, origin = await self._responders[verdict.tool].answer(self._moment(verdict))
             wall_s = round(time.perf_counter() - began, 6)
             if self.ending is not None:
                 raise EpisodeOver(f"the episode ended ({self.ending}) while a call was under way")
@@ -346,39 +342,14 @@ class Episode:
             self.end(ends)
         return called
 
-    async def _run(self, call: Call) -> tuple[Outcome, ResultOrigin | None]:
+    def _moment(self, call: Call) -> Moment:
         tool = self._tools[call.tool]
-        given = self._given[call.tool]
-        if given is not None:
-            made_up = ResultOrigin.TEMPLATE if isinstance(tool.body, Described) else None
-            return await given.respond(tool, call.arguments), made_up
-        match tool.body:
-            case EpisodeAction() if self.setting.single_shot:
-                return Returned('"done"'), None
-            case EpisodeAction.ASK_USER:
-                asks = (one for one in self.trace.calls if one.action is EpisodeAction.ASK_USER)
-                earlier = [one.verdict for one in asks if isinstance(one.verdict, Call)]
-                return await self._stand_ins.ask_user(self.item, earlier, call)
-            case EpisodeAction.CHANGE_TOOLS:
-                on_offer = (*self._tools, *brought(self.trace, self._tools))
-                return change(self.item, on_offer, call.arguments), None
-            case EpisodeAction() | ActionChoice():
-                return Returned('"done"'), None
-            case RecordedTable() as table:
-                return await self._stand_ins.look_up(tool, table, call.arguments)
-            case Flaky(_, failures, error, None) if self._ran(call.tool) < failures:
-                return Raised("RuntimeError", error), None
-            case body:
-                if self._session is None:
-                    raise EpisodeOver("the episode was left while a call was under way")
-                if isinstance(body, Flaky) and body.first and self._ran(call.tool) < body.failures:
-                    tool = replace(tool, body=body.first)
-                return await Programs(self._session).respond(tool, call.arguments), None
+        return Moment(tool, call, self.item, self.trace, tuple(self._tools), self._run)
 
-    def _ran(self, tool: str) -> int:
-        """How often a tool was called so far, by calls that could run."""
-        verdicts = (call.verdict for call in self.trace.calls)
-        return sum(isinstance(one, Call) and one.tool == tool for one in verdicts)
+    async def _run(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+        if self._session is None:
+            raise EpisodeOver("the episode was left while a call was under way")
+        return await self._session.call(program, arguments)
 
     def _held_back(self) -> tuple[str, ...]:
         """Names of the tools that may come on offer; none where nothing asks for them."""

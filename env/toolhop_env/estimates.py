@@ -120,7 +120,7 @@ def totals_of(benchmark: Benchmark, items: Sequence[ItemSums]) -> Totals:
             name: linear.estimate(benchmark.measure(name)) if linear else None
             for name, linear in _linear_total(benchmark, total, items)
         }
-        for total in benchmark.totals
+        for total in benchmark.grouping.totals
     }
     return {name: one for name, one in found.items() if any(one.values())}
 

@@ -38,12 +38,12 @@ class BenchmarkFault(Exception):
 
 def guarded(benchmark: Benchmark) -> Benchmark:
     """The same benchmark; each of its functions raises `BenchmarkFault` and nothing else."""
-    name = benchmark.name
+    name, shown, conditions = benchmark.name, benchmark.presentation, benchmark.conditions
     gold = _reporting(name, "gold", benchmark.gold)
     score = _reporting(name, "score", benchmark.score)
-    questions = _reporting(name, "questions", benchmark.questions)
-    follow_ups = _reporting(name, "follow_ups", benchmark.follow_ups)
-    milestones = _reporting(name, "milestones", benchmark.milestones)
+    questions = _reporting(name, "questions", benchmark.judging.questions)
+    follow_ups = _reporting(name, "follow_ups", benchmark.judging.follow_ups)
+    milestones = _reporting(name, "milestones", shown.milestones)
 
     def checked_gold(item: Item) -> JSON:
         found = gold(item)
@@ -59,7 +59,7 @@ def guarded(benchmark: Benchmark) -> Benchmark:
     def checked_questions(trace: Trace) -> Sequence[Question]:
         return _checked_questions(name, questions(trace))
 
-    facets = _reporting(name, "facets", benchmark.facets)
+    facets = _reporting(name, "facets", benchmark.grouping.facets)
 
     def checked_facets(gold: JSON) -> Mapping[str, str]:
         found = facets(gold)
@@ -80,16 +80,23 @@ def guarded(benchmark: Benchmark) -> Benchmark:
         measures=tuple(_guarded_measure(name, one) for one in benchmark.measures),
         gold=checked_gold,
         score=checked_score,
-        questions=checked_questions,
-        follow_ups=checked_follow_ups,
-        milestones=checked_milestones,
-        facets=checked_facets,
-        expected=_text(name, "expected", benchmark.expected),
-        given=_text(name, "given", benchmark.given, optional=True),
-        explain_gap=_text(name, "explain_gap", benchmark.explain_gap, optional=True),
-        official=tuple(
-            replace(one, of=_text(name, f"condition {one.name}", one.of, optional=True))
-            for one in benchmark.official
+        presentation=replace(
+            shown,
+            milestones=checked_milestones,
+            expected=_text(name, "expected", shown.expected),
+            given=_text(name, "given", shown.given, optional=True),
+            explain_gap=_text(name, "explain_gap", shown.explain_gap, optional=True),
+        ),
+        judging=replace(
+            benchmark.judging, questions=checked_questions, follow_ups=checked_follow_ups
+        ),
+        grouping=replace(benchmark.grouping, facets=checked_facets),
+        conditions=replace(
+            conditions,
+            official=tuple(
+                replace(one, of=_text(name, f"condition {one.name}", one.of, optional=True))
+                for one in conditions.official
+            ),
         ),
     )
 

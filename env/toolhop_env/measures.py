@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from toolhop_env.score import Parts, Score
@@ -41,37 +41,45 @@ class Scorer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure of a run: a sum of numerators by a sum of denominators over episodes."""
+    """A figure of a run: a sum of numerators by a sum of denominators over episodes.
+
+    A measure begins with the five fields that stand first.
+    """
 
     name: str
     """Unique in its benchmark; the key in files and in ``--json``."""
     says: str
     """What it says of an episode, in one sentence."""
-    title: str = ""
-    """The heading in tables; the name where empty."""
-    unit: Unit = Unit.SHARE
-    parts: Callable[[Score], Parts | None] | None = None
-    """How a score gives numerator and denominator; where None, the scorer gave both by name."""
     scorer: Scorer = Scorer.NEITHER
     binary: bool = False
     """Whether an episode either has it or not."""
     leads: bool = False
     """Whether this is what the benchmark is about: one measure leads."""
-    in_tables: bool = True
-    """Whether the tables that runs end with show it; comparisons and exports always do."""
-    tested: bool = True
-    """Whether comparisons test a difference in it. Not so for a ratio whose denominator the agent
-    chooses: the share of calls that fail also rises with fewer calls that succeed."""
-    zero: bool = False
-    """Whether the figure is 0 where episodes have it and there is nothing to divide by, as the
-    official code has it; otherwise there is none."""
-    family: str = ""
-    """Measures whose tests are corrected together; its own name if empty."""
+
+    _: KW_ONLY
+    # How it is shown.
+    title: str = ""
+    """The heading in tables; the name where empty."""
+    unit: Unit = Unit.SHARE
     topic: str = ""
     """What it is about, where an official and a strict measure of that stand side by side."""
+    in_tables: bool = True
+    """Whether the tables that runs end with show it; comparisons and exports always do."""
+    # How it is made.
+    parts: Callable[[Score], Parts | None] | None = None
+    """How a score gives numerator and denominator; where None, the scorer gave both by name."""
     mean_of: tuple[str, ...] = ()
     """Measures of the benchmark whose mean it is, over all episodes. Tables show the mean;
     comparisons too where an episode has a part in it, which is its part in one of them."""
+    zero: bool = False
+    """Whether the figure is 0 where episodes have it and there is nothing to divide by, as the
+    official code has it; otherwise there is none."""
+    # How it is compared.
+    tested: bool = True
+    """Whether comparisons test a difference in it. Not so for a ratio whose denominator the agent
+    chooses: the share of calls that fail also rises with fewer calls that succeed."""
+    family: str = ""
+    """Measures whose tests are corrected together; its own name if empty."""
 
     @property
     def heading(self) -> str:
@@ -156,26 +164,26 @@ INSTANCE_ERROR = Measure(
 CONDUCT: tuple[Measure, ...] = (
     QUERY_ERROR,
     INSTANCE_ERROR,
-    Measure("failed_calls", "Failed calls of an episode.", "failed calls an episode", Unit.CALLS,
-            mean(lambda s: s.conduct.failed_calls)),
+    Measure("failed_calls", "Failed calls of an episode.", title="failed calls an episode",
+            unit=Unit.CALLS, parts=mean(lambda s: s.conduct.failed_calls)),
     Measure("repeated_failures", "Failed calls of an episode of which an equal one failed before.",
-            "repeated failed calls an episode", Unit.CALLS,
-            mean(lambda s: s.conduct.repeated_failures)),
+            title="repeated failed calls an episode", unit=Unit.CALLS,
+            parts=mean(lambda s: s.conduct.repeated_failures)),
     Measure("repeated_failure", "A call fails of which an equal one failed before.",
-            "repeated failed calls by call", tested=False,
+            title="repeated failed calls by call", tested=False,
             parts=lambda s: (float(s.conduct.repeated_failures), float(s.conduct.calls))),
     Measure("malformed_call", "A reply of the episode holds a call in a form that is not read.",
-            "malformed calls", parts=share(lambda s: s.conduct.malformed_call), binary=True),
-    Measure("turns", "Replies of an episode.", "turns an episode", Unit.TURNS,
-            mean(lambda s: s.conduct.turns)),
-    Measure("calls", "Tool calls of an episode.", "calls an episode", Unit.CALLS,
-            mean(lambda s: s.conduct.calls)),
-    Measure("tokens", "Input and output tokens of an episode.", "tokens an episode", Unit.TOKENS,
-            mean(_tokens)),
-    Measure("cost", "What an episode costs; not known where a price is not.", "cost an episode",
-            Unit.USD, mean(_cost)),
-    Measure("wall_s", "Seconds from an episode's start to its end.", "seconds an episode",
-            Unit.SECONDS, mean(lambda s: s.conduct.wall_s)),
+            title="malformed calls", parts=share(lambda s: s.conduct.malformed_call), binary=True),
+    Measure("turns", "Replies of an episode.", title="turns an episode", unit=Unit.TURNS,
+            parts=mean(lambda s: s.conduct.turns)),
+    Measure("calls", "Tool calls of an episode.", title="calls an episode", unit=Unit.CALLS,
+            parts=mean(lambda s: s.conduct.calls)),
+    Measure("tokens", "Input and output tokens of an episode.", title="tokens an episode",
+            unit=Unit.TOKENS, parts=mean(_tokens)),
+    Measure("cost", "What an episode costs; not known where a price is not.",
+            title="cost an episode", unit=Unit.USD, parts=mean(_cost)),
+    Measure("wall_s", "Seconds from an episode's start to its end.", title="seconds an episode",
+            unit=Unit.SECONDS, parts=mean(lambda s: s.conduct.wall_s)),
 )  # fmt: skip
 """Measures of any benchmark. Replies out of a response cache count in tokens and cost as if they
 had been asked for: what is measured is the agent, not what was at hand."""

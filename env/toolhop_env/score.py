@@ -14,11 +14,14 @@ from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator
 
+from toolhop_env.feedback import result_value
 from toolhop_env.messages import MOST, Amount, Count, Origin
 from toolhop_env.offered import tools_unseen
 from toolhop_env.spending import cost_of
 from toolhop_env.trace import Called, Ended, Ending, Trace
 from toolhop_env.verdicts import ErrorCode
+from toolhop_sandbox.outcome import Returned
+from toolhop_tools.answers import holds
 from toolhop_tools.model import canonical
 from toolhop_tools.notebook_table import table
 
@@ -170,6 +173,13 @@ def _arguments(text: str) -> str:
         return canonical(json.loads(text))
     except (ValueError, RecursionError):
         return text
+
+
+def holds_answer(call: Called, answer: str) -> bool:
+    """Whether a call succeeded and its result is `answer`, or has it as a leaf (by value)."""
+    if call.error is not None or not isinstance(call.outcome, Returned):
+        return False
+    return holds(result_value(call.outcome), answer)
 
 
 def has_repair(call: Called) -> bool:

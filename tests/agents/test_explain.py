@@ -25,7 +25,7 @@ from toolhop_tools.perturb.order import tool_order
 
 pytestmark = pytest.mark.usefixtures("inline_module")
 
-PUBLISHED = {name: one for name in OWN if (one := benchmarks.named(name)).official}
+PUBLISHED = {name: one for name in OWN if (one := benchmarks.named(name)).conditions.official}
 """Benchmarks of a published set-up."""
 GOLDEN = Path(__file__).parents[1] / "golden"
 MODEL = {"model": "openai/gpt-4o", "agent": None}
@@ -89,7 +89,9 @@ def manifest(
 
 
 def states(name: str, facts: dict[str, Any]) -> dict[str, State]:
-    return {one.condition.name: one.state for one in reported(named(name).official, facts)}
+    return {
+        one.condition.name: one.state for one in reported(named(name).conditions.official, facts)
+    }
 
 
 def differing(name: str, facts: dict[str, Any]) -> set[str]:

@@ -25,7 +25,7 @@ from toolhop_agents.judge.judges import (
     labels,
 )
 from toolhop_agents.models.base import ConversationTooLong, ModelFault
-from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmark import Benchmark, Judging
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.measures import Measure
 from toolhop_env.messages import Message, Reply, Usage
@@ -87,8 +87,8 @@ def asking(
 ) -> Benchmark:
     lead = Measure("right", "It is right.", binary=True, leads=True)
     return Benchmark(
-        "made", "Made", "1", ("m",), (lead,), lambda item: None, lambda t, a: {},
-        questions=lambda trace: questions, follow_ups=follow_ups,
+        "made", "1", ("m",), (lead,), lambda item: None, lambda t, a: {},
+        judging=Judging(lambda trace: questions, follow_ups),
     )  # fmt: skip
 
 

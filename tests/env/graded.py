@@ -8,7 +8,7 @@ import pytest
 
 from tests.env.made import finished
 from toolhop_env import benchmarks
-from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmark import Benchmark, Judging, Presentation
 from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.questions import Answers, Question, SimilarityQuestion, digest
 from toolhop_env.runs.judgements import Judgement, Judgements
@@ -37,7 +37,6 @@ def _score(trace: Trace, answers: Answers) -> Values:
 
 GRADED = Benchmark(
     name="graded",
-    title="Graded",
     version="1",
     modes=("plain",),
     measures=(
@@ -48,8 +47,8 @@ GRADED = Benchmark(
     ),
     gold=lambda item: dict(item.gold),
     score=_score,
-    questions=_questions,
-    expected=_wanted,
+    presentation=Presentation("Graded", _wanted),
+    judging=Judging(_questions),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,12 +23,14 @@ TRACE = finished()
 GOOD = {"paid": (1, 1), "points": (2.5, 2)}
 
 
-def benchmark(**changes: Any) -> Benchmark:  # noqa: ANN401 -- fields of `Benchmark`
-    fields: dict[str, Any] = {
-        "name": "shop", "title": "Shop", "version": "1", "modes": ("buy",), "measures": MEASURES,
-        "gold": lambda item: {}, "score": lambda trace, answers: GOOD,
-    }  # fmt: skip
-    return Benchmark(**{**fields, **changes})
+def benchmark(**changes: Any) -> Benchmark:  # noqa: ANN401 -- fields of it and of its groups
+    shop = Benchmark("shop", "1", ("buy",), MEASURES, lambda item: {}, lambda trace, answers: GOOD)
+    for name, value in changes.items():
+        groups = [one for one in ("presentation", "judging", "grouping")
+                  if hasattr(getattr(shop, one), name)]  # fmt: skip
+        changed = {group: replace(getattr(shop, group), **{name: value}) for group in groups}
+        shop = replace(shop, **(changed or {name: value}))
+    return shop
 
 
 def raising(*_: object) -> Any:  # noqa: ANN401 -- stands for any of the functions
@@ -64,12 +67,12 @@ def test_values_that_make_no_figure_are_the_benchmarks_fault(values: object) -> 
 
 CALLS: dict[str, Callable[[Benchmark], object]] = {
     "score": lambda one: one.score(TRACE, {}),
-    "questions": lambda one: one.questions(TRACE),
-    "milestones": lambda one: one.milestones(TRACE),
-    "facets": lambda one: one.facets({}),
-    "expected": lambda one: one.expected({}),
-    "given": lambda one: one.given(TRACE),
-    "explain_gap": lambda one: one.explain_gap(TRACE),
+    "questions": lambda one: one.judging.questions(TRACE),
+    "milestones": lambda one: one.presentation.milestones(TRACE),
+    "facets": lambda one: one.grouping.facets({}),
+    "expected": lambda one: one.presentation.expected({}),
+    "given": lambda one: one.presentation.given(TRACE),
+    "explain_gap": lambda one: one.presentation.explain_gap(TRACE),
 }
 
 
@@ -93,7 +96,7 @@ def test_a_mean_of_measures_needs_no_value_of_its_own() -> None:
 def test_two_questions_have_two_ids() -> None:
     twice = [SimilarityQuestion("alike", "a", "b"), SimilarityQuestion("alike", "a", "c")]
     with pytest.raises(BenchmarkFault, match="one id twice"):
-        guarded(benchmark(questions=lambda trace: twice)).questions(TRACE)
+        guarded(benchmark(questions=lambda trace: twice)).judging.questions(TRACE)
 
 
 @pytest.mark.parametrize(

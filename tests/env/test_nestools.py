@@ -113,7 +113,7 @@ def test_our_own_cases(own: DataSet, case: dict[str, Any]) -> None:
 
 
 def test_our_own_items_have_the_shapes_that_we_gave_them(own: DataSet) -> None:
-    found = [BENCHMARK.facets(BENCHMARK.gold(item)) for item in own.items]
+    found = [BENCHMARK.grouping.facets(BENCHMARK.gold(item)) for item in own.items]
     assert found == [
         {"depth": str(deep), "structure": labelled(kind)} for deep, kind in OWN["shapes"]
     ]

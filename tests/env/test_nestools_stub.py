@@ -115,6 +115,6 @@ def test_no_official_figure_is_made_of_it_and_the_calls_are_the_answer() -> None
     values = score(trace, {})
     official = [one.name for one in NESTOOLS.measures if one.scorer == "official"]
     assert {values.get(name) for name in official} == {None}
-    given_ = NESTOOLS.given(trace)
+    given_ = NESTOOLS.presentation.given(trace)
     assert given_ is not None
     assert json.loads(given_)[0] == {"find": {"city": "Oslo"}}

@@ -232,7 +232,7 @@ def test_p_values_of_a_table_are_corrected_together() -> None:
 
 
 def test_a_benchmark_that_leads_with_a_mean_has_it_among_its_answers() -> None:
-    mean = Benchmark("m", "M", "1", ("one",), (GRADE,), lambda _: None, lambda _, __: {})
+    mean = Benchmark("m", "1", ("one",), (GRADE,), lambda _: None, lambda _, __: {})
     assert mean.answer_measures == (GRADE,)
 
 

@@ -366,7 +366,7 @@ def test_strict_judges_by_the_tools_that_were_shown(own: tuple[dict[str, Item], 
 def test_why_the_scorers_differ(
     item: str, mode: str, text: str, gap: str | None, own: tuple[dict[str, Item], Any]
 ) -> None:
-    assert TOOLBEHONEST.explain_gap(trace(own[0][item], mode, text)) == gap
+    assert TOOLBEHONEST.presentation.explain_gap(trace(own[0][item], mode, text)) == gap
 
 
 def test_a_match_needs_its_similarity_under_the_strict_rule() -> None:

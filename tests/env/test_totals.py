@@ -12,7 +12,7 @@ import pytest
 
 from tests.env.made import scored
 from toolhop_env.attempt import Attempt
-from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmark import Benchmark, Grouping
 from toolhop_env.benchmarks.relytoolbench.scorer import BENCHMARK as RELYTOOLBENCH
 from toolhop_env.benchmarks.toolbehonest.scorer import BENCHMARK as TOOLBEHONEST
 from toolhop_env.estimates import linear_total, totals
@@ -114,7 +114,7 @@ def test_a_difference_of_totals_is_paired_by_item() -> None:
     ]
     found = {one.total.name: one for one in total_lines(RELYTOOLBENCH, pairs, confidence=0.95)}
     lines = found["all sets"]
-    apart = linear_total(RELYTOOLBENCH, RELYTOOLBENCH.totals[-1], of_sets(after))
+    apart = linear_total(RELYTOOLBENCH, RELYTOOLBENCH.grouping.totals[-1], of_sets(after))
     assert lines.after == next(one.value for name, one in apart if name == "pass" and one)
     assert lines.difference == pytest.approx(lines.after - lines.before)
     assert lines.low is not None
@@ -133,7 +133,6 @@ def test_a_difference_of_totals_is_paired_by_item() -> None:
     "total", [Total("t", "A total.", ("gone",)), Total("t", "A total.", ("pass",), modes=("x",))]
 )
 def test_a_total_of_what_a_benchmark_has_not_is_refused(total: Total) -> None:
-    changed: dict[str, Any] = {"totals": (total,)}
     with pytest.raises(ValueError, match="for its total 't'"):
-        replace(RELYTOOLBENCH, **changed)
+        replace(RELYTOOLBENCH, grouping=Grouping(totals=(total,)))
     assert isinstance(RELYTOOLBENCH, Benchmark)

@@ -29,7 +29,7 @@ from toolhop_agents.report.pack import Chunks
 from toolhop_agents.report.page import render
 from toolhop_agents.report.runs import open_sources
 from toolhop_env import benchmarks
-from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmark import Benchmark, Milestone, Presentation
 from toolhop_env.benchmarks import named
 from toolhop_env.feedback import Level
 from toolhop_env.measures import Measure, Scorer, Unit
@@ -518,11 +518,10 @@ def test_an_ablation_is_drawn(driver: Chrome, ablation: Path, tmp_path: Path) ->
 
 POINTS = Benchmark(
     name="points",
-    title="Points",
     version="1",
     modes=("mandatory",),
     measures=(
-        Measure("depth", "How deep it went.", "depth reached", Unit.POINTS, leads=True),
+        Measure("depth", "How deep it went.", leads=True, title="depth reached", unit=Unit.POINTS),
         Measure("polite", "It was polite.", scorer=Scorer.OFFICIAL, binary=True),
         Measure("terse", "It was terse.", scorer=Scorer.STRICT, binary=True),
     ),
@@ -532,8 +531,11 @@ POINTS = Benchmark(
         "polite": (1.0, 1.0),
         "terse": (float(not played.calls), 1.0),
     },
-    milestones=lambda played: [Milestone("a call", "", bool(played.calls))],
-    milestone="stage",
+    presentation=Presentation(
+        "Points",
+        milestones=lambda played: [Milestone("a call", "", bool(played.calls))],
+        milestone="stage",
+    ),
 )
 
 

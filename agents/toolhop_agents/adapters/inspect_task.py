@@ -203,13 +203,13 @@ def _sample(item: Item, settings: RunSettings) -> Sample:
     return Sample(
         [as_chat(one) for one in messages],
         id=item.id,
-        target=benchmark.expected(gold),
+        target=benchmark.presentation.expected(gold),
         metadata={
             "benchmark": item.benchmark,
             DOMAIN: item.domain,
             HOPS: len(item.hops),
             "digest": item.digest,
-            **benchmark.facets(gold),
+            **benchmark.grouping.facets(gold),
         },
     )
 
@@ -336,8 +336,8 @@ def measures(judge: str | None = None, judge_base_url: str | None = None, votes:
             return Score.unscored(reason=verdict.reason)
         return Score(
             value={one.name: value_of(one, benchmark, verdict) for one in benchmark.measures},
-            answer=benchmark.given(trace),
-            explanation=benchmark.explain_gap(trace),
+            answer=benchmark.presentation.given(trace),
+            explanation=benchmark.presentation.explain_gap(trace),
             metadata={
                 KEPT: SCORE.dump_python(verdict, mode="json"),
                 CLUSTER: attempt.cluster,

@@ -7,18 +7,18 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from toolhop_agents.benchmarks.binding import ANY_MODE, Answers, Binding, Turn
 from toolhop_agents.models.base import NoReply
 from toolhop_env.messages import AssistantMessage, Message, RawCall, Reply, Usage
-from toolhop_env.responders import StandIns
+from toolhop_env.responders import Answer
 from toolhop_env.trace import ResultOrigin
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.errors import BadChoice, counted
-from toolhop_tools.model import Item, RecordedTable, Tool, ToolSchema, canonical
+from toolhop_tools.model import Item, Tool, ToolSchema, canonical
 from toolhop_tools.replied import as_json
 
 PREFIX = "predictions:"
@@ -97,34 +97,30 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True)
-class FileResults(StandIns):
-    """Gives a call of a recorded tool what a file of answers has for it; else as `StandIns`."""
+class FileResults:
+    """What calls gave by a file of answers. A text that is not JSON is a result that is a text."""
 
-    results: Mapping[str, deque[str]] = field(default_factory=dict)
+    results: Mapping[str, deque[str]]
     """What calls that mean the same gave, one after the other, by `_call`."""
 
-    async def look_up(
-        self, tool: Tool, table: RecordedTable, arguments: Mapping[str, JSON]
-    ) -> tuple[Outcome, ResultOrigin]:
-        """See `StandIns.look_up`. A text that is not JSON is a result that is a text."""
-        if left := self.results.get(_call(tool.name, dict(arguments))):
-            return Returned(as_json(left.popleft())), ResultOrigin.FILE
-        return await StandIns.look_up(self, tool, table, arguments)
+    def looked_up(self, tool: Tool, arguments: Mapping[str, JSON]) -> Answer | None:
+        """See `OtherResults.looked_up`."""
+        left = self.results.get(_call(tool.name, dict(arguments)))
+        return (Returned(as_json(left.popleft())), ResultOrigin.FILE) if left else None
 
     def to_rejected(self, raw: RawCall) -> Outcome | None:
-        """See `StandIns.to_rejected`: the official code reads the file's response to any call."""
+        """See `OtherResults.to_rejected`: the official code reads the response to any call."""
         left = self.results.get(_key(raw))
         return Returned(as_json(left.popleft())) if left else None
 
 
-def file_results(given: StandIns, turns: Iterable[Turn]) -> FileResults:
-    """The stand-ins given, with the results of the turns that are still to be played."""
+def file_results(turns: Iterable[Turn]) -> FileResults:
+    """The results of the turns that are still to be played."""
     results: dict[str, deque[str]] = defaultdict(deque)
     for turn in turns:
         for call, text in zip(turn.reply.calls, turn.results, strict=True):
             results[_key(call)].append(text)
-    shared = {one.name: getattr(given, one.name) for one in fields(StandIns)}
-    return FileResults(**shared, results=results)
+    return FileResults(results)
 
 
 def _key(raw: RawCall) -> str:

@@ -54,7 +54,7 @@ def explain(runs: Sequence[Path], as_methods: bool, as_json: bool) -> None:
             click.echo("\n\n".join(told))
         return
     found = [(store, _benchmark(store)) for _, store in opened(runs)]
-    each = [(store, of, reported(of.official, _manifest(store))) for store, of in found]
+    each = [(store, of, reported(of.conditions.official, _manifest(store))) for store, of in found]
     if as_json:
         write_json([_plain(*one) for one in each])
         return

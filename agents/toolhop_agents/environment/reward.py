@@ -97,7 +97,7 @@ class Reward:
 
     def _along(self, trace: Trace) -> float:
         found = 0.0
-        if self.milestones and (steps := self.benchmark.milestones(trace)):
+        if self.milestones and (steps := self.benchmark.presentation.milestones(trace)):
             found += self.milestones * sum(one.reached for one in steps) / len(steps)
         if self.failed_call:
             found += self.failed_call * sum(one.error is not None for one in trace.tool_calls)

@@ -140,7 +140,7 @@ PLAYED: tuple[Column[Exported], ...] = (
            lambda p: datetime.fromisoformat(p.trace.started.at)),
     Column("question", T, "the item's question", lambda p: p.trace.started.question),
     Column("answer", T, "gold answer; empty where the benchmark has none in one text",
-           lambda p: p.benchmark.expected(p.trace.started.gold)),
+           lambda p: p.benchmark.presentation.expected(p.trace.started.gold)),
     Column("tools", ColumnKind.TEXTS, "names of the tools on offer",
            lambda p: list(p.trace.started.tools)),
     Column("messages", ColumnKind.MESSAGES, "the whole conversation",

@@ -55,7 +55,7 @@ def sample(one: Exported, before: Sequence[Attempt], settings: Mapping[str, Any]
         "id": start.item,
         "epoch": start.epoch,
         "input": messages[: len(start.messages)],
-        "target": one.benchmark.expected(start.gold),
+        "target": one.benchmark.presentation.expected(start.gold),
         "messages": messages,
         "output": outputs[-1] if outputs else {"model": start.agent},
         "metadata": facts(one),
@@ -182,7 +182,10 @@ def _stop(message: Plain, reply: Reply) -> str:
 def _scores(one: Exported, score: Score) -> Plain:
     """A score for each of the benchmark's answer measures, the leading one first."""
     benchmark = one.benchmark
-    given, gap = benchmark.given(one.trace), benchmark.explain_gap(one.trace)
+    given, gap = (
+        benchmark.presentation.given(one.trace),
+        benchmark.presentation.explain_gap(one.trace),
+    )
     why = None if gap is None else f"the scorers differ: {gap}"
     found: Plain = {}
     for measure in benchmark.answer_measures:

@@ -100,7 +100,7 @@ def progress(trace: Trace, limits: EpisodeLimits) -> EpisodeProgress:
         turn_limit=limits.turns,
         calls=len(trace.tool_calls),
         failed=sum(call.error is not None for call in trace.tool_calls),
-        milestones=tuple(named(trace.started.benchmark).milestones(trace)),
+        milestones=tuple(named(trace.started.benchmark).presentation.milestones(trace)),
     )
 
 

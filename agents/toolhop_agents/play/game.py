@@ -96,7 +96,7 @@ class Game:
 
     @property
     def _milestone(self) -> str | None:
-        return self._benchmark.milestone if self._shown else None
+        return self._benchmark.presentation.milestone if self._shown else None
 
     @property
     def _tools(self) -> dict[str, ToolSchema]:
@@ -105,7 +105,9 @@ class Game:
     @property
     def _gold(self) -> str | None:
         started = self._episode.trace.started
-        return self._benchmark.expected(started.gold) if "gold" in self._shown else None
+        return (
+            self._benchmark.presentation.expected(started.gold) if "gold" in self._shown else None
+        )
 
     def play(self) -> None:
         """Until an answer, a limit, `:quit` or the end of the input.

@@ -42,12 +42,13 @@ def body(
     start, ended = trace.started, trace.ended
     return {
         "question": start.question,
-        "gold": benchmark.expected(start.gold),
-        "given": benchmark.given(trace),
+        "gold": benchmark.presentation.expected(start.gold),
+        "given": benchmark.presentation.given(trace),
         "milestones": [
-            [one.label, one.expected, one.reached] for one in benchmark.milestones(trace)
+            [one.label, one.expected, one.reached]
+            for one in benchmark.presentation.milestones(trace)
         ],
-        "facets": dict(benchmark.facets(start.gold)),
+        "facets": dict(benchmark.grouping.facets(start.gold)),
         "judged": list(_judged(trace, benchmark, judged)) if ended and judged else [],
         "messages": [{"role": one.role, "text": one.content} for one in start.messages],
         "tools": list(start.tools),

@@ -43,11 +43,11 @@ def benchmark_part(benchmark: Benchmark) -> JSON:
     """What the page needs to know of a benchmark: it names none of its measures itself."""
     return {
         "title": benchmark.title,
-        "milestone": benchmark.milestone,
+        "milestone": benchmark.presentation.milestone,
         "lead": benchmark.lead.name,
         "answers": [one.name for one in benchmark.answer_measures],
         "measures": [measure_part(one) for one in benchmark.measures],
-        "totals": {one.name: one.says for one in benchmark.totals},
+        "totals": {one.name: one.says for one in benchmark.grouping.totals},
     }
 
 

@@ -120,7 +120,7 @@ def prepare(settings: RunSettings) -> Job:
     if binding.turn_limit is not None and "turn_limit" not in settings.model_fields_set:
         own["turn_limit"] = binding.turn_limit
     if settings.judge is None:
-        own["judge"] = binding.benchmark.judge
+        own["judge"] = binding.benchmark.judging.judge
     settings = settings.model_copy(update=own)
     answers = _check_agent(settings, binding, None if settings.into else data.items)
     if settings.into:

@@ -150,7 +150,7 @@ async def open_means(
 
 def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int) -> StandIns:
     turns = turns_of(answers, unit.item.id, unit.mode) or ()
-    return file_results(stand_ins, turns[begun:])
+    return replace(stand_ins, others=file_results(turns[begun:]))
 
 
 async def open_stand_ins(

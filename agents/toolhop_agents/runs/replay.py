@@ -23,7 +23,7 @@ from toolhop_env.episode import Episode, EpisodeOver, Sink
 from toolhop_env.feedback import render
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import RawCall
-from toolhop_env.responders import Refusal, StandIns
+from toolhop_env.responders import Answer, Refusal, StandIns
 from toolhop_env.setting import Setting
 from toolhop_env.trace import (
     EVENT,
@@ -193,13 +193,15 @@ def _recorded(trace: Trace, item: Item) -> StandIns:
     asked = [call for call in trace.calls if call.action is EpisodeAction.ASK_USER and call.outcome]
     refused = any(call.error is ErrorCode.NOT_APPROVED for call in trace.calls)
     by_rule = any(call.origin is not None for call in asked)
-    return _RecordedLookUps(
+    return StandIns(
         simulator=_RecordedAnswers(of(Simulated)),
         described=_RecordedAnswers(of(Described)),
         user=None if by_rule else _RecordedAnswers(asked),
         wording=_RecordedWording(asked) if by_rule else None,
-        left=of(RecordedTable),
-        rejected=[call for call in trace.calls if isinstance(call.verdict, Rejected)],
+        others=_RecordedLookUps(
+            of(RecordedTable),
+            [call for call in trace.calls if isinstance(call.verdict, Rejected)],
+        ),
         approver=_RecordedApprovals([*trace.calls]) if refused else None,
     )
 
@@ -302,21 +304,19 @@ class _RecordedAnswers:
 
 
 @dataclass(frozen=True, slots=True)
-class _RecordedLookUps(StandIns):
-    """Looks recorded tools up; what a model or a file gave is taken from the trace."""
+class _RecordedLookUps:
+    """What a model or a file gave to calls of recorded tools, by a trace."""
 
-    left: list[Called] = field(default_factory=list)
+    left: list[Called]
     """The calls of a trace that were looked up, in order."""
-    rejected: list[Called] = field(default_factory=list)
+    rejected: list[Called]
     """Those that were rejected, in order."""
 
-    async def look_up(
-        self, tool: Tool, table: RecordedTable, arguments: Mapping[str, JSON]
-    ) -> tuple[Outcome, ResultOrigin]:
+    def looked_up(self, tool: Tool, arguments: Mapping[str, JSON]) -> Answer | None:
         call = self.left.pop(0) if self.left else None
-        if call is not None and call.origin in GIVEN and call.outcome and call.origin:
-            return call.outcome, call.origin
-        return await StandIns().look_up(tool, table, arguments)
+        if call is None or call.outcome is None or call.origin not in GIVEN:
+            return None
+        return call.outcome, call.origin
 
     def to_rejected(self, raw: RawCall) -> Outcome | None:
         call = self.rejected.pop(0) if self.rejected else None

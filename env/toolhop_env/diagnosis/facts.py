@@ -13,8 +13,7 @@ from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure
-from toolhop_env.results import holds_answer
-from toolhop_env.score import Conduct, Score, has_repair
+from toolhop_env.score import Conduct, Score, has_repair, holds_answer
 from toolhop_env.spending import Spent
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
@@ -156,8 +155,8 @@ def distinct(seen: Sequence[Seen]) -> list[Seen]:
 
 def _seen(run: str, trace: Trace, attempt: Attempt, same: Same) -> Seen:
     start, calls = trace.started, trace.tool_calls
-    benchmark = named(start.benchmark)
-    gold, milestones = benchmark.expected(start.gold), tuple(benchmark.milestones(trace))
+    shown = named(start.benchmark).presentation
+    gold, milestones = shown.expected(start.gold), tuple(shown.milestones(trace))
     returned = frozenset(
         place
         for place, one in enumerate(milestones)
@@ -171,9 +170,9 @@ def _seen(run: str, trace: Trace, attempt: Attempt, same: Same) -> Seen:
         milestones=same(milestones),
         returned=same(returned),
         calls=same(tuple(_call(call) for call in calls)),
-        answer=same(benchmark.given(trace)),
+        answer=same(shown.given(trace)),
         in_last_result=bool(gold and calls) and holds_answer(calls[-1], gold),
-        gap=benchmark.explain_gap(trace),
+        gap=shown.explain_gap(trace),
         tools=bool(start.tools),
     )
 

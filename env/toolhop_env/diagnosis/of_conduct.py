@@ -112,7 +112,7 @@ def tools_unseen(group: Scored) -> Iterator[Finding]:
 
 def no_calls(group: Scored) -> Iterator[Finding]:
     """Agents that never call a tool where each step needs one."""
-    must = group.mode in group.benchmark.must_call
+    must = group.mode in group.benchmark.conditions.must_call
     if must and not group.called and not is_baseline(group.agent):
         malformed = len(group.malformed)
         yield Finding(

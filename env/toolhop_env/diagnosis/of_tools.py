@@ -134,7 +134,7 @@ def silent_milestones(seen: Sequence[Seen]) -> Iterator[Finding]:
         and (len(_asked(calls)) >= LEAST_TRIES or _by_oracle(one for one, _ in calls))
     }
     if cases:
-        called = {key: calls[0][0].benchmark.milestone for key, calls in cases.items()}
+        called = {key: calls[0][0].benchmark.presentation.milestone for key, calls in cases.items()}
         names = {key: f"{key[0]} {called[key]} {key[1] + 1}" for key in cases}
         yield Finding(
             "silent_milestones",

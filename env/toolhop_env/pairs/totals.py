@@ -34,7 +34,7 @@ def total_lines(
 ) -> list[TotalLine]:
     """The totals over these pairs, of each measure over the pairs in which both sides have it."""
     found = []
-    for total in benchmark.totals:
+    for total in benchmark.grouping.totals:
         for measure in (benchmark.measure(name) for name in total.measures):
             both = [one for one in pairs if one.parts(measure)]
             sides = [one.before for one in both], [one.after for one in both]

@@ -89,7 +89,9 @@ class Side:
         Raises:
             StoreError: the trace cannot be read.
         """
-        return named(attempt.benchmark).given(RunStore(self.folder).trace(attempt)) or ""
+        return (
+            named(attempt.benchmark).presentation.given(RunStore(self.folder).trace(attempt)) or ""
+        )
 
 
 def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = None) -> Side:

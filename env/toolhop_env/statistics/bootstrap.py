@@ -55,38 +55,25 @@ def clustered(
     Raises:
         ValueError: no pair, or `resamples` or `confidence` out of range.
     """
-    return ratios(
-        {key: [((b, 1.0), (a, 1.0)) for b, a in pairs] for key, pairs in values.items()},
-        seed=seed,
-        resamples=resamples,
-        confidence=confidence,
-    )
-
-
-def ratios(
-    values: Mapping[Cluster, Sequence[tuple[Parts, Parts]]],
-    *,
-    seed: int,
-    resamples: int = 10_000,
-    confidence: float = 0.95,
-) -> Interval:
-    """The same for a difference of ratios of sums, such as the share of calls that failed.
-
-    Resamples in which a side's denominators sum to 0 are left out.
-
-    Raises:
-        ValueError: a side's denominators sum to 0, or `resamples` or `confidence` out of range.
-    """
-    return of_sums(cluster_sums(values), seed=seed, resamples=resamples, confidence=confidence)
+    parts = {key: [((b, 1.0), (a, 1.0)) for b, a in pairs] for key, pairs in values.items()}
+    return of_sums(cluster_sums(parts), seed=seed, resamples=resamples, confidence=confidence)
 
 
 def of_sums(
     sums: NDArray[np.float64], *, seed: int, resamples: int = 10_000, confidence: float = 0.95
 ) -> Interval:
-    """The same for rows of `cluster_sums`, for who has them already.
+    """The same for a difference of ratios of sums, such as the share of calls that failed.
+
+    Resamples in which a side's denominators sum to 0 are left out.
+
+    Args:
+        sums: rows of `cluster_sums`.
+        seed: of the resamples.
+        resamples: how many.
+        confidence: between 0 and 1.
 
     Raises:
-        ValueError: as `ratios`.
+        ValueError: a side's denominators sum to 0, or `resamples` or `confidence` out of range.
     """
     if resamples < 1 or not 0 < confidence < 1:
         raise ValueError(
@@ -109,7 +96,7 @@ def limits(
     That is with fewer than `LEAST_CLUSTERS`, or where all differ alike.
 
     Raises:
-        ValueError: as `ratios`.
+        ValueError: as `of_sums`.
     """
     if len(sums) < LEAST_CLUSTERS:
         return None

@@ -150,19 +150,6 @@ def smallest_detectable(
     return math.inf if too_small(1.0) else _crossing(too_small, 0.0, 1.0)
 
 
-def mcnemar_power(
-    n: int, discordant_share: float, difference: float, *, alpha: float = 0.05
-) -> float:
-    """The chance that the exact McNemar test on n pairs rejects, given the true difference.
-
-    Raises:
-        ValueError: the difference is larger than the discordant share.
-    """
-    if not abs(difference) <= discordant_share <= 1:
-        raise ValueError(f"a difference of {difference} has no discordance of {discordant_share}")
-    return _power(n, discordant_share, abs(difference), rejections(n, alpha))
-
-
 def _power(n: int, discordant_share: float, delta: float, rejects: NDArray[np.int64]) -> float:
     if discordant_share == 0:
         return 0.0

@@ -51,7 +51,7 @@ def sign_flip(differences: Sequence[float], *, seed: int, resamples: int = 10_00
 
 
 def swap_sums(sums: NDArray[np.float64], *, seed: int, resamples: int = 10_000) -> float:
-    """The same for a difference of ratios of sums (`bootstrap.ratios`), swapping clusters.
+    """The same for a difference of ratios of sums (`bootstrap.of_sums`), swapping clusters.
 
     Args:
         sums: rows of `bootstrap.cluster_sums`.

@@ -1,7 +1,7 @@
 """A benchmark by episodes: look a price up, then finish with it; recorded tools, no program."""
 
 from toolhop_agents.benchmarks.binding import Binding
-from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmark import Benchmark, Judging, Milestone, Presentation
 from toolhop_env.measures import Measure, Scorer
 from toolhop_env.messages import AssistantMessage, RawCall, Reply, UserMessage
 from toolhop_env.questions import LlmQuestion
@@ -53,10 +53,12 @@ MEASURES = (
     Measure("polite", "A judge finds the agent polite.", binary=True),
 )
 BENCHMARK = Benchmark(
-    "errand", "Errand", "1", ("shop", "hurry"), MEASURES, lambda item: dict(item.gold), _score,
-    questions=lambda t: [LlmQuestion("polite", f"Polite? {t.replies[-1].reply.content}", ASKED)],
-    expected=lambda gold: gold["price"],
-    milestones=lambda t: [Milestone("price", "", any(c.error is None for c in t.calls))],
+    "errand", "1", ("shop", "hurry"), MEASURES, lambda item: dict(item.gold), _score,
+    Presentation(
+        expected=lambda gold: gold["price"],
+        milestones=lambda t: [Milestone("price", "", any(c.error is None for c in t.calls))],
+    ),
+    Judging(lambda t: [LlmQuestion("polite", f"Polite? {t.replies[-1].reply.content}", ASKED)]),
 )  # fmt: skip
 
 

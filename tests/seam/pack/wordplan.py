@@ -3,7 +3,7 @@
 import json
 
 from toolhop_agents.benchmarks.binding import Ask, Binding, Interaction
-from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmark import Benchmark, Grouping, Judging, Presentation
 from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.messages import Reply, UserMessage
 from toolhop_env.questions import SimilarityQuestion
@@ -51,12 +51,12 @@ MEASURES = (
     Measure("alike", "How alike the texts are, by a judge.", unit=Unit.POINTS),
 )
 BENCHMARK = Benchmark(
-    "wordplan", "WordPlan", "1", ("plan",), MEASURES, lambda item: dict(item.gold), _score,
-    questions=lambda t: [
+    "wordplan", "1", ("plan",), MEASURES, lambda item: dict(item.gold), _score,
+    Presentation("WordPlan", lambda gold: " ".join(gold["plan"])),
+    Judging(lambda t: [
         SimilarityQuestion("alike", json.dumps(t.started.gold["plan"]), t.final_text or "")
-    ],
-    expected=lambda gold: " ".join(gold["plan"]),
-    facets=lambda gold: {"length": str(len(gold["plan"]))},
+    ]),
+    Grouping(lambda gold: {"length": str(len(gold["plan"]))}),
 )  # fmt: skip
 
 

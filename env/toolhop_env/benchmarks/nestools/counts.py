@@ -191,10 +191,15 @@ def strict(gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None) ->
     edges = dependencies(gold)
     counts = nothing(gold, len(edges))
     match(counts, matching, _same_call, _exact)
+    counts.order = order_of(matching, edges)
+    return counts
+
+
+def order_of(matching: Matching, edges: Collection[tuple[int, int]]) -> Count:
+    """Of the pairs of gold calls that depend on each other, those made, and those in order."""
     places = matching.matched
     both = [(places[a], places[b]) for a, b in edges if a in places and b in places]
-    counts.order.predicted, counts.order.correct = len(both), sum(a < b for a, b in both)
-    return counts
+    return Count(sum(a < b for a, b in both), len(both), len(edges))
 
 
 def dependencies(gold: Sequence[NestedCall]) -> set[tuple[int, int]]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from toolhop_env import official as setup
-from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmark import Benchmark, Conditions, Grouping, Presentation
 from toolhop_env.benchmarks.nestools import counts as counting
 from toolhop_env.benchmarks.nestools import stub
 from toolhop_env.benchmarks.nestools.counts import (
@@ -240,7 +240,7 @@ MEASURES = (
     Measure(
         "official_raises",
         "The official code stops at the answer; it has no official figure.",
-        "official: raises",
+        title="official: raises",
     ),
     *(
         Measure(name, f"Official error counter, by gold {what}.", in_tables=False)
@@ -296,15 +296,12 @@ and without conjunctions have no released code."""
 
 BENCHMARK = Benchmark(
     name="nestools",
-    title="NesTools",
     version="2",
     modes=("base", "no-types", "no-conjunctions", "no-connectives", CALLS),
     measures=MEASURES,
     gold=gold_of,
     score=score,
-    expected=answer_text,
-    given=given,
-    facets=facets,
-    official=OFFICIAL,
-    explain_gap=explain_gap,
+    presentation=Presentation("NesTools", answer_text, given, explain_gap=explain_gap),
+    grouping=Grouping(facets),
+    conditions=Conditions(OFFICIAL),
 )

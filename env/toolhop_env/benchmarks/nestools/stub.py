@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolhop_env.benchmarks.nestools.counts import (
-    Count,
     Counts,
     Matching,
     NestedCall,
@@ -23,6 +22,7 @@ from toolhop_env.benchmarks.nestools.counts import (
     match,
     nested,
     nothing,
+    order_of,
 )
 from toolhop_env.benchmarks.nestools.values import Predicted, same_value
 from toolhop_env.trace import Trace
@@ -137,22 +137,12 @@ def counts(gold: Sequence[NestedCall], types: Mapping[str, Types], trace: Trace)
     found = nothing(gold, len(edges))
 
     def right(_: Matching, __: int, value: JSON, given: object) -> float:
-        return float(_same(_filled(value, known), given))
+        return float(same_value(_filled(value, known), given))
 
     match(found, matching, lambda one, call: one.name == call["api_name"], right)
-    places = matching.matched
-    both = [(places[a], places[b]) for a, b in edges if a in places and b in places]
-    found.order = Count(sum(a < b for a, b in both), len(both), len(edges))
+    found.order = order_of(matching, edges)
     found.nested.predicted = len(_references(matching, known, trace))
     return found
-
-
-def _same(wanted: JSON, given: object) -> bool:
-    if isinstance(wanted, list) and isinstance(given, list):
-        return len(wanted) == len(given) and all(map(_same, wanted, given))
-    if isinstance(wanted, dict) and isinstance(given, dict):
-        return wanted.keys() == given.keys() and all(_same(wanted[k], given[k]) for k in wanted)
-    return same_value(wanted, given)
 
 
 def _references(
@@ -163,7 +153,8 @@ def _references(
         (place, name)
         for number, place in matching.matched.items()
         for name, value in matching.gold[number].parameters.items()
-        if nested(value) and _same(_filled(value, resolving), _given(matching, place).get(name))
+        if nested(value)
+        and same_value(_filled(value, resolving), _given(matching, place).get(name))
     }
     known: set[str] = set()
     outcomes = [one.outcome for one in trace.calls if isinstance(one.verdict, Call)]

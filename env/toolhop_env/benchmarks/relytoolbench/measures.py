@@ -45,7 +45,7 @@ MEASURES = (
     Measure(
         "hallucination_most",
         "As H, with the calls that the judge is unsure of: the rate is no higher.",
-        "H at most",
+        title="H at most",
     ),
     Measure(
         "utility",
@@ -62,15 +62,21 @@ MEASURES = (
     Measure(
         "made_up",
         "A reply of a tool was made up: by a model or from a template, and none was recorded.",
-        "replies made up",
+        title="replies made up",
     ),
-    Measure("tool_calls", "Tool calls, Finish apart.", "tool calls", Unit.CALLS, in_tables=False),
+    Measure(
+        "tool_calls",
+        "Tool calls, Finish apart.",
+        title="tool calls",
+        unit=Unit.CALLS,
+        in_tables=False,
+    ),
     Measure("solve", "The judge finds the query solved.", scorer=Scorer.OFFICIAL, in_tables=False),
     *(
         Measure(
             name,
             f"The share of an episode's calls with a hallucination of {name}.",
-            f"H, {name}",
+            title=f"H, {name}",
             scorer=Scorer.OFFICIAL,
             in_tables=False,
             family="types",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmark import Benchmark, Conditions, Grouping, Judging, Milestone, Presentation
 from toolhop_env.benchmarks.relytoolbench.judging import Evidence
 from toolhop_env.benchmarks.relytoolbench.measures import MEASURES, NAMES, OFFICIAL, TOTALS
 from toolhop_env.benchmarks.relytoolbench.rules import (
@@ -380,18 +380,15 @@ MADE_UP = frozenset({ResultOrigin.EARLIER, ResultOrigin.SIMULATED, ResultOrigin.
 
 BENCHMARK = Benchmark(
     name=NAME,
-    title="RelyToolBench",
     version="3",
     modes=("finish",),
     measures=MEASURES,
     gold=gold_of,
     score=score,
-    follow_ups=follow_ups,
-    judge="mechanical",
-    facets=facets,
-    totals=TOTALS,
-    official=OFFICIAL,
-    expected=expected,
-    milestones=relevant_calls,
-    milestone="relevant tool",
+    presentation=Presentation(
+        "RelyToolBench", expected, milestones=relevant_calls, milestone="relevant tool"
+    ),
+    judging=Judging(follow_ups=follow_ups, judge="mechanical"),
+    grouping=Grouping(facets, TOTALS),
+    conditions=Conditions(OFFICIAL),
 )

@@ -18,7 +18,7 @@ from typing import Any
 from toolhop_env.benchmarks.known import Known, Words, plain_words
 from toolhop_env.benchmarks.scenarios.heard import CODE_LETTERS, Heard, Source, is_wording
 from toolhop_env.feedback import result_value
-from toolhop_env.results import holds_answer
+from toolhop_env.score import holds_answer
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Rejected
 from toolhop_sandbox.outcome import JSON, Returned

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmark import Benchmark, Grouping, Judging, Presentation
 from toolhop_env.benchmarks.relytoolbench import rules as rely
 from toolhop_env.benchmarks.relytoolbench.judging import Evidence
 from toolhop_env.benchmarks.scenarios.calls import Finding, Type
@@ -31,8 +31,7 @@ from toolhop_env.benchmarks.toolhop.answers import official
 from toolhop_env.feedback import result_value
 from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.questions import Answers
-from toolhop_env.results import holds_answer
-from toolhop_env.score import Parts, Values
+from toolhop_env.score import Parts, Values, holds_answer
 from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.outcome import JSON, Returned
@@ -333,27 +332,28 @@ MEASURES = (
         "decided",
         "A solvable task is answered without deferring, any other deferred in the one right way; "
         "tables have the mean of both halves.",
-        "decided rightly",
+        title="decided rightly",
         scorer=Scorer.STRICT,
         binary=True,
         leads=True,
         mean_of=("decided_solvable", "decided_unsolvable"),
     ),
     Measure("solved_after", "The answer is right after the action that the task needs.",
-            "solved after asking", binary=True),
+            title="solved after asking", binary=True),
     Measure("decided_solvable", "The same, of tasks that can be solved as shown.",
-            "decided, solvable", binary=True),
-    Measure("decided_unsolvable", "The same, of the others.", "decided, unsolvable", binary=True),
+            title="decided, solvable", binary=True),
+    Measure("decided_unsolvable", "The same, of the others.", title="decided, unsolvable",
+            binary=True),
     Measure("decided_knowable", "Of tasks whose lost value may be known or computed without its "
-            "tool: answered rightly, or deferred in the one right way.", "decided, knowable",
+            "tool: answered rightly, or deferred in the one right way.", title="decided, knowable",
             binary=True),
     Measure("solved_anyway", "The label says unsolvable, and the answer is right without a made-up "
-            "call: the label is void.", "solved anyway", binary=True, in_tables=False),
+            "call: the label is void.", title="solved anyway", binary=True, in_tables=False),
     Measure("noticed", "A solvable task is answered without deferring, any other deferred in "
             "whichever way; tables have the mean of both halves.", binary=True,
             mean_of=("decided_solvable", "noticed_unsolvable")),
     Measure("noticed_unsolvable", "The same, of tasks that cannot be solved as shown.",
-            "noticed, unsolvable", binary=True, in_tables=False),
+            title="noticed, unsolvable", binary=True, in_tables=False),
     Measure("strict", "The tagged answer equals the gold, of tasks that can be solved as shown.",
             topic="answer", scorer=Scorer.STRICT, binary=True),
     Measure("official", "ToolHop's released answer rule accepts the conversation, of the same.",
@@ -362,21 +362,22 @@ MEASURES = (
             binary=True, in_tables=False),
     Measure("recovered", "A call of the tool with the hazard succeeds in spite of it.",
             binary=True),
-    Measure("hops_solved", "A hop's tool returned the hop's gold, in any order.", "hops solved",
-            in_tables=False),
+    Measure("hops_solved", "A hop's tool returned the hop's gold, in any order.",
+            title="hops solved", in_tables=False),
     *(
-        Measure(f"{name}_{need}", f"{says} where that is {what}.", f"{name.replace('_', ' ')}, "
-                f"{need}", binary=True, in_tables=name == "asked", family="deferred")
+        Measure(f"{name}_{need}", f"{says} where that is {what}.",
+                title=f"{name.replace('_', ' ')}, {need}", binary=True,
+                in_tables=name == "asked", family="deferred")
         for name, says in _DID.items()
         for need, what in (("needed", "needed"), ("unneeded", "not"))
     ),
     Measure("hallucination", "The share of an episode's calls that are made up by rule.",
-            "H at least"),
+            title="H at least"),
     Measure("hallucination_most", "The same, with the calls that the rules leave open.",
-            "H at most"),
+            title="H at most"),
     *(
         Measure(f"h_{kind}{suffix}", f"The share of an episode's calls that {says}{more}.",
-                f"H, {kind}{title}", in_tables=False, family="types")
+                title=f"H, {kind}{title}", in_tables=False, family="types")
         for kind, says in _FOUND.items()
         for suffix, more, title in (("", "", ""), ("_most", ", or may be so", " at most"))
     ),
@@ -392,22 +393,18 @@ MEASURES = (
             "shown (ToolBeHonest).", topic="progress", scorer=Scorer.OFFICIAL),
     Measure("strict_progress", "The same of all tasks; calls beyond the plan count against it.",
             topic="progress", scorer=Scorer.STRICT),
-    Measure("tool_calls", "Calls of tools, actions apart.", "tool calls", Unit.CALLS,
+    Measure("tool_calls", "Calls of tools, actions apart.", title="tool calls", unit=Unit.CALLS,
             in_tables=False),
 )  # fmt: skip
 
 BENCHMARK = Benchmark(
     name=NAME,
-    title="Scenarios",
     version="1",
     modes=(INFORMED, BARE),
     measures=MEASURES,
     gold=gold_of,
     score=score,
-    questions=questions,
-    expected=expected,
-    given=toolhop.given,
-    milestones=toolhop.hops,
-    milestone="hop",
-    facets=facets,
+    presentation=Presentation("Scenarios", expected, toolhop.given, toolhop.hops, "hop"),
+    judging=Judging(questions),
+    grouping=Grouping(facets),
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolhop_env import official as setup
-from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmark import Benchmark, Conditions, Grouping, Judging, Milestone, Presentation
 from toolhop_env.benchmarks.toolbehonest.plans import (
     Condition,
     OfficialRaises,
@@ -268,7 +268,7 @@ def _conditions(prefix: str, scorer: Scorer) -> list[Measure]:
         Measure(
             f"{prefix}{one}",
             f"Unsolvable twins, levels 2 and 3: the {scorer} scorer says {one.replace('_', ' ')}.",
-            f"{scorer}: {one.replace('_', ' ')}",
+            title=f"{scorer}: {one.replace('_', ' ')}",
             in_tables=False,
             family=f"{scorer} conditions",
         )
@@ -340,7 +340,7 @@ MEASURES = (
     Measure(
         "progress_soft",
         "Progress rate that passes over wrong steps (an option of the official code).",
-        "PR, soft",
+        title="PR, soft",
         scorer=Scorer.OFFICIAL,
         in_tables=False,
     ),
@@ -353,7 +353,7 @@ MEASURES = (
     Measure(
         "official_raises",
         "The official code ends with an exception on the plan: the episode has no official value.",
-        "official: raises",
+        title="official: raises",
         binary=True,
     ),
     *_conditions("", Scorer.OFFICIAL),
@@ -403,18 +403,15 @@ are in its table 2."""
 
 BENCHMARK = Benchmark(
     name=NAME,
-    title="ToolBeHonest",
     version="2",
     modes=MODES,
     measures=MEASURES,
     gold=lambda item: dict(item.gold),
     score=score,
-    questions=questions,
-    facets=facets,
-    totals=TOTALS,
-    expected=expected,
-    milestones=steps,
-    official=OFFICIAL,
-    explain_gap=explain_gap,
-    milestone="step",
+    presentation=Presentation(
+        "ToolBeHonest", expected, milestones=steps, milestone="step", explain_gap=explain_gap
+    ),
+    judging=Judging(questions),
+    grouping=Grouping(facets, TOTALS),
+    conditions=Conditions(OFFICIAL),
 )

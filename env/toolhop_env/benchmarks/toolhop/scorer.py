@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolhop_env import official as setup
-from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmark import Benchmark, Conditions, Milestone, Presentation
 from toolhop_env.benchmarks.toolhop.answers import official, strict
 from toolhop_env.benchmarks.toolhop.gaps import Gap, gap
 from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.official import Condition, settings_of, text_of
 from toolhop_env.questions import Answers
 from toolhop_env.reading import tagged_answer, without_thoughts
-from toolhop_env.results import holds_answer
-from toolhop_env.score import Parts, Values
+from toolhop_env.score import Parts, Values, holds_answer
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import plain_text, same_answer
@@ -177,42 +176,44 @@ MEASURES = (
         scorer=Scorer.OFFICIAL,
         binary=True,
     ),
-    Measure("hops_solved", "A hop's tool returned the hop's gold, in any order.", "hops solved"),
+    Measure(
+        "hops_solved", "A hop's tool returned the hop's gold, in any order.", title="hops solved"
+    ),
     Measure(
         "chain",
         "Hops solved from the first on without a gap.",
-        "hops solved in a row",
+        title="hops solved in a row",
         in_tables=False,
     ),
     Measure(
         "hops_solved_at_place",
         "The same, or the hop's gold stands where the item's certificate has it in the result.",
-        "hops solved at place",
+        title="hops solved at place",
     ),
     Measure(
         "chain_at_place",
         "Such hops from the first on without a gap.",
-        "hops solved at place in a row",
+        title="hops solved at place in a row",
         in_tables=False,
     ),
     Measure(
         "failed_calls_by_hop",
         "Failed calls of an episode, by the item's hops.",
-        "failed calls a hop",
-        Unit.CALLS,
+        title="failed calls a hop",
+        unit=Unit.CALLS,
         in_tables=False,
     ),
     Measure(
         "in_last_feedback",
         "The last tool result holds the gold: the official rule gives credit for it.",
-        "gold in the last result",
+        title="gold in the last result",
         binary=True,
         in_tables=False,
     ),
     Measure(
         "official_unset",
         "The conversation does not end with a text, so that the official rule sets no answer.",
-        "official unset",
+        title="official unset",
         binary=True,
         in_tables=False,
     ),
@@ -244,16 +245,13 @@ OFFICIAL = (
 
 BENCHMARK = Benchmark(
     name="toolhop",
-    title="ToolHop",
     version="2",
     modes=("mandatory", "free", "direct"),
     measures=MEASURES,
     gold=chain_of,
     score=score,
-    given=given,
-    must_call=frozenset({"mandatory"}),
-    milestones=hops,
-    milestone="hop",
-    official=OFFICIAL,
-    explain_gap=explain_gap,
+    presentation=Presentation(
+        "ToolHop", given=given, milestones=hops, milestone="hop", explain_gap=explain_gap
+    ),
+    conditions=Conditions(OFFICIAL, must_call=frozenset({"mandatory"})),
 )
