@@ -120,7 +120,7 @@ def _hiding(scene: Scene, form: Form, seed: int) -> Draft | None:
         hops=tuple(replace(hop, question=_unsaid(hop.question, form)) for hop in item.hops),
     )
     made, held = held_back(scene, made)
-    made = shown(made, item.tools, seed)
+    made = shown(made, made.tools, seed)
     if not uses or _left(scene, made, form, uses):
         return None
     hidden = tuple(

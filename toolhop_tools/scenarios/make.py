@@ -157,7 +157,7 @@ async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe
                 refused.append(Refused(kind, scene.item.id, one))
             else:
                 made.append(one)
-    found = _distinct(scene.item, made)
+    found = _distinct(plain_of(scene, recipe.seed).item, made)
     if recipe.balanced:
         found = _balanced(scene.item, found, recipe.seed)
     found = [(name, replace(one, label=_marked(one, scene))) for name, one in found]
@@ -198,7 +198,9 @@ async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Prov
 
 
 def _distinct(item: Item, made: Iterable[Proven]) -> list[tuple[str, Proven]]:
-    """All of a family by id: a sibling that several have in common once."""
+    """All of a family by id, where an item is the plain one: a sibling that several have in common
+    once.
+    """
     found: dict[str, tuple[str, Proven]] = {}
     for one in made:
         own = own_id(item.id, one.label.scenario)
@@ -274,7 +276,7 @@ class FamilyMaker:
         else:
             item = items[self._places[identity]]
         further = FURTHER if self._recipe.offer is Offer.ACTIONS else 0
-        if made := worlds.scene_of(item, further):
+        if made := worlds.scene_of(item, further, items, self._places[identity]):
             return made, BY_CONSTRUCTION
         certificate = self._certificates.get(identity)
         if certificate is None:

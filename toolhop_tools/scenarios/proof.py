@@ -97,7 +97,7 @@ class Prover:
         siblings = []
         for sibling in draft.siblings:
             sibling = replace(sibling, removable=draft.removable, further=draft.further)
-            proven = await self.prove(sibling, instead)
+            proven = await self.prove(sibling, {} if draft.apart else instead)
             if isinstance(proven, Reason):
                 return proven
             siblings.append(proven)
