@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import TypeVar
 
+from toolhop_sandbox.base import Program
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.model import EpisodeAction, Item
@@ -21,7 +23,6 @@ from toolhop_tools.scenarios.scene import (
     drawn_hops,
     held_back,
     shown,
-    strangers,
     unsolvable,
     with_reserve,
     with_sentence,
@@ -149,9 +150,12 @@ def _without(
 ) -> Draft:  # fmt: skip
     """The item without a tool, another in its place, and its sibling that has it."""
     whole, held = held_back(scene, item, size=size, spare=SPARE)
-    instead, _ = strangers(scene, whole, 1, like=[item.all_tools[name]])
-    whole = replace(whole, others=(*whole.others, *instead))
     names = [*whole.tools]
+    near = scene.pool.others(scene.item, [item.all_tools[name]])
+    may_come = (one for one in near if isinstance(one.body, Program) and one.name not in names)
+    instead = [*islice(may_come, 1)]
+    new = [tool for tool in instead if tool.name not in whole.all_tools]
+    whole = replace(whole, others=(*whole.others, *new))
     kept = [one for one in names if one != name]
     made = shown(whole, [*kept, *(tool.name for tool in instead)], seed)
     label = Label(Scenario.MISSING_TOOL, scene.item.id, False, EpisodeAction.CHANGE_TOOLS)

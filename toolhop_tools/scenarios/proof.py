@@ -87,6 +87,9 @@ class Prover:
         for one in draft.expected:
             if not await self._gives(draft.item, one):
                 return Reason.NOT_SOLVED if one.gives is Gives.ANSWER else Reason.STILL_SOLVED
+        right = [one for one in draft.guesses if await self._gives(draft.item, one)]
+        if 2 * len(right) >= len(draft.guesses) > 0:
+            return Reason.NOT_NEEDED
         checks = await self._in_vain(draft)
         if isinstance(checks, Reason):
             return checks

@@ -136,6 +136,7 @@ class Reason(StrEnum):
     NO_FORM = "nobody has written its question without a value"
     IS_ANSWER = "a value that would be hidden is also an answer, which the user never gives away"
     STILL_SAID = "a value stays readable or can be guessed when it is taken out"
+    NOT_NEEDED = "with other values in the place of a hidden one, calls give the same answer"
     NO_CHOICE = "no gold call chooses a value that can be taken out of its schema"
     NO_LIMIT = "no gold call has a name or number that a limit could be about"
     NO_PAIR = "no tool does the job of two hops"
@@ -203,6 +204,8 @@ class Draft:
     """Answers that no tool on offer, or that may come, must give."""
     further: int = FURTHER
     """Tools of others that are kept and not shown; more of them step in for those taken out."""
+    guesses: tuple[Expected, ...] = ()
+    """Calls with other values than a hidden one: most of them must not give the answer."""
     find: tuple[tuple[int, Task], ...] = ()
     """Hops (from 0) whose gold call has to be found anew, and how it is searched for."""
     fault: Reason = Reason.OWN_TOOL

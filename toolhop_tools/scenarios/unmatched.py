@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from toolhop_sandbox.base import Program
 from toolhop_tools.model import EpisodeAction, Item, Tool
+from toolhop_tools.perturb.change import drawn
 from toolhop_tools.scenarios.hazards import without_records
 from toolhop_tools.scenarios.label import Label, Scenario
 from toolhop_tools.scenarios.scene import (
@@ -35,7 +36,7 @@ def unmatched(scene: Scene, seed: int) -> Drafts:
     draft = _unmatched(scene, seed)
     if draft is None:
         return Reason.NO_DONOR
-    host = draft.item.others[0]
+    host = draft.item.tools[drawn(seed, scene.item, "host").choice(draft.item.order)]
     return (replace(draft, item=without_records(scene, draft.item, host, seed)),)
 
 

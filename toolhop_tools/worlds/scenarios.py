@@ -323,7 +323,7 @@ def unmatched(scene: MadeScene, seed: int) -> Drafts:
     draft = _unmatched(scene, seed)
     if isinstance(draft, Reason):
         return draft
-    host = draft.item.tools[draft.item.order[0]]
+    host = draft.item.tools[drawn(seed, scene.item, "host").choice(draft.item.order)]
     return (replace(draft, item=hazards.without_records(scene, draft.item, host, seed)),)
 
 
