@@ -265,8 +265,10 @@ def test_numbers_that_nobody_gave_make_no_way_of_a_sum() -> None:
 
 def test_a_tool_of_the_chain_that_takes_any_text_for_all_of_its_rows_is_a_way() -> None:
     rows = {"Wend": 927, "Ilm": 638}
-    lists = tool("lists", f"rows = {rows}\nreturn rows if name == '*' else rows[name]", name=TEXT)
+    lists = tool(
+        "lists", f"rows = {rows}\nreturn rows if river == '*' else rows[river]", river=TEXT
+    )
     missing = Vain("How long is the river?", (), ("927",))
     assert search(missing, lists, stays=("lists",)).fault == "lists"
-    strict = tool("strict", f"return {rows}[name]", name=TEXT)
+    strict = tool("strict", f"return {rows}[river]", river=TEXT)
     assert not search(missing, strict, stays=("strict",)).fault

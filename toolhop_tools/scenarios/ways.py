@@ -248,7 +248,8 @@ class _Look:
                 continue
             value, refused = _said(tried)
             if refused:
-                refusals.append((call, value))
+                # Later ones would crowd out the third call.
+                refusals += [(call, value)] if not call.by else []
             elif at.computes is None and at.task.content(call.arguments) and not call.by:
                 at.computes = await self._computes(at, call)
             if call.filler and at.computes:
@@ -285,7 +286,8 @@ class _Look:
             for call, value in at.results:
                 given = {as_text(leaf) for _, leaf in scalars(call.arguments)}
                 scalar = [leaf for _, leaf in scalars(value)]
-                for leaf in (*scalar, *_keys(value), *_joined(scalar)):
+                joined = [] if call.by else _joined(scalar)
+                for leaf in (*scalar, *_keys(value), *joined):
                     text = as_text(leaf)
                     if len(found) >= MOST_REVEALED:
                         break
