@@ -48,7 +48,7 @@ from toolhop_tools.words import as_text, bare, name_words, runs, words
 
 FORMS = "unsaid"
 """Field of an item's `extra`: a list of forms."""
-GUESSES = 8
+GUESSES = 32
 """Other values that are tried in the place of a hidden one."""
 FEW = 5
 """Values of a list among which one can be guessed."""
@@ -149,24 +149,26 @@ def _guesses(scene: Scene, uses: list[tuple[int, Leaf]], seed: int) -> Iterator[
     """Gold calls with other values of the kind of a hidden one."""
     for at, leaf in uses:
         hop, rng = scene.item.hops[at], drawn(seed, scene.item, f"guesses {leaf.name}")
-        others = [value for value in leaf.choices if value != leaf.value]
-        others = others or _otherwise(scene, leaf.value, rng)
+        others = leaf.choices or [*_otherwise(scene, leaf.value, rng)]
         for value in rng.sample(others, min(GUESSES, len(others))):
-            arguments = with_value(gold_of(hop).arguments, leaf.path, value)
-            yield Expected(hop.tool.name, arguments, hop.answer, Gives.ANSWER)
+            if value != leaf.value:
+                arguments = with_value(gold_of(hop).arguments, leaf.path, value)
+                yield Expected(hop.tool.name, arguments, hop.answer, Gives.ANSWER)
 
 
-def _otherwise(scene: Scene, value: JSON, rng: random.Random) -> list[JSON]:
-    """Values that differ in one digit; of a text without digits, other answers written like it."""
+def _otherwise(scene: Scene, value: JSON, rng: random.Random) -> Iterator[JSON]:
+    """Numbers of a size, texts with other digits, or other answers that are written like a name."""
     if isinstance(value, int | float):
-        near = dict.fromkeys(value + step for step in range(-GUESSES, GUESSES + 1) if step)
-        return [other for other in near if other * value > 0]
-    text, found = as_text(value), list[JSON]()
-    for place, letter in enumerate(text):
-        if letter in string.digits:
-            others = string.digits.replace(letter, "")
-            found += [text[:place] + other + text[place + 1 :] for other in others]
-    return found or [*scene.alike(text, {plain_text(text)}, rng)]
+        for _ in range(GUESSES):
+            near = rng.uniform(value / 2, value * 2)
+            yield round(near) if isinstance(value, int) else near
+    elif any(letter in string.digits for letter in as_text(value)):
+        for _ in range(GUESSES):
+            letters = (rng.choice(string.digits) if letter in string.digits else letter
+                       for letter in as_text(value))  # fmt: skip
+            yield "".join(letters)
+    else:
+        yield from scene.alike(as_text(value), {plain_text(as_text(value))}, rng)
 
 
 def _unsaid(text: str, form: Form) -> str:

@@ -205,7 +205,8 @@ class Draft:
     further: int = FURTHER
     """Tools of others that are kept and not shown; more of them step in for those taken out."""
     guesses: tuple[Expected, ...] = ()
-    """Calls with other values than a hidden one: most of them must not give the answer."""
+    """Calls with other values than a hidden one: most that are answered must not give the answer
+    that it gives."""
     find: tuple[tuple[int, Task], ...] = ()
     """Hops (from 0) whose gold call has to be found anew, and how it is searched for."""
     fault: Reason = Reason.OWN_TOOL
