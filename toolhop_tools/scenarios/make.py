@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import anyio
@@ -116,8 +116,8 @@ TRANSFORMATIONS: Mapping[Scenario, Transformation] = MappingProxyType(
         Scenario.LIMITED_CLONES: limits.limited_clones,
         Scenario.CALL_LIMIT: limits.call_limit,
         Scenario.MISSING_PARAMETER: hidden.missing_parameter,
-        Scenario.UNMATCHED: unmatched.unmatched,
-        Scenario.RESERVE: unmatched.reserve,
+        Scenario.UNMATCHED: partial(unmatched.unmatched, of_another=unmatched.of_another),
+        Scenario.RESERVE: partial(unmatched.reserve, of_another=unmatched.of_another),
         Scenario.BROKEN_TOOL: hazards.broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
         Scenario.WRONG_ONCE: hazards.wrong_once,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from toolhop_sandbox.base import Program
 from toolhop_tools.model import EpisodeAction, Item, Tool
@@ -21,31 +23,37 @@ from toolhop_tools.scenarios.scene import (
     unsolvable,
 )
 
+AnyScene = TypeVar("AnyScene", bound=Scene)
 
-def reserve(scene: Scene, seed: int) -> Drafts:
+
+def reserve(
+    scene: AnyScene, seed: int, of_another: Callable[[AnyScene, int], Draft | Reason]
+) -> Drafts:
     """As `unmatched`, and the item's own tools come when they are asked for."""
-    draft = _unmatched(scene, seed)
-    if draft is None:
-        return Reason.NO_DONOR
+    draft = of_another(scene, seed)
+    if isinstance(draft, Reason):
+        return draft
     own = tuple(dict.fromkeys(hop.tool.name for hop in scene.item.hops))
     return (replace(draft, label=replace(draft.label, solvable_after=True, reserve=own)),)
 
 
-def unmatched(scene: Scene, seed: int) -> Drafts:
-    """The tools of another item, a different one for each item of the data set."""
-    draft = _unmatched(scene, seed)
-    if draft is None:
-        return Reason.NO_DONOR
+def unmatched(
+    scene: AnyScene, seed: int, of_another: Callable[[AnyScene, int], Draft | Reason]
+) -> Drafts:
+    """The item with the tools of another one, as `of_another` gives it; records are spoken of."""
+    draft = of_another(scene, seed)
+    if isinstance(draft, Reason):
+        return draft
     host = draft.item.tools[drawn(seed, scene.item, "host").choice(draft.item.order)]
     return (replace(draft, item=without_records(scene, draft.item, host, seed)),)
 
 
-def _unmatched(scene: Scene, seed: int) -> Draft | None:
-    """The item with the tools of another one, which are the first of its others."""
+def of_another(scene: Scene, seed: int) -> Draft | Reason:
+    """The tools of another item, a different one for each item of the data set."""
     item, donor = scene.item, next(scene.donors(seed), None)
     foreign = _foreign(item, donor)[: scene.size] if donor is not None else []
     if not foreign:
-        return None
+        return Reason.NO_DONOR
     names = tuple(tool.name for tool in foreign)
     made = replace(item, others=tuple(foreign), order=names)
     made, held = held_back(scene, made, spare=SPARE)

@@ -255,7 +255,11 @@ class _Look:
             if call.filler and at.computes:
                 # Whoever chooses the numbers of a sum has it without the tool.
                 continue
-            wanted = (one for one in self.vain.wanted if not (refused and one.is_slight))
+            # An error of the chain's own lists names, and does not say which.
+            no_way = refused and not at.removable
+            wanted = (
+                one for one in self.vain.wanted if not (no_way or (refused and one.is_slight))
+            )
             if any(one.is_in(value, call.arguments) for one in wanted):
                 way = (at.tool.name, *reversed(call.by))
                 gone = next((name for name in way if self.tools[name].removable), None)

@@ -35,6 +35,7 @@ from toolhop_tools.scenarios.scene import (
     shown,
     with_reserve,
 )
+from toolhop_tools.scenarios.unmatched import reserve, unmatched
 from toolhop_tools.worlds.domain import EntityType
 from toolhop_tools.worlds.exposed import COMPUTING, exposed, needed
 from toolhop_tools.worlds.items import sources
@@ -318,26 +319,8 @@ def broken_tool(scene: MadeScene, seed: int) -> Drafts:
 # -- tools of another world --------------------------------------------------------------------
 
 
-def unmatched(scene: MadeScene, seed: int) -> Drafts:
+def _of_another(scene: MadeScene, seed: int) -> Draft | Reason:
     """The tools of another item, of another domain: what is foreign here is at home there."""
-    draft = _unmatched(scene, seed)
-    if isinstance(draft, Reason):
-        return draft
-    host = draft.item.tools[drawn(seed, scene.item, "host").choice(draft.item.order)]
-    return (replace(draft, item=hazards.without_records(scene, draft.item, host, seed)),)
-
-
-def reserve(scene: MadeScene, seed: int) -> Drafts:
-    """The same, and the item's own tools come when they are asked for."""
-    draft = _unmatched(scene, seed)
-    if isinstance(draft, Reason):
-        return draft
-    own = tuple(dict.fromkeys(hop.tool.name for hop in scene.item.hops))
-    return (replace(draft, label=replace(draft.label, solvable_after=True, reserve=own)),)
-
-
-def _unmatched(scene: MadeScene, seed: int) -> Draft | Reason:
-    """The item with the tools of another one."""
     item = scene.item
     donor = _donor(scene, seed)
     if donor is None:
@@ -438,8 +421,8 @@ TRANSFORMATIONS: Mapping[Scenario, Callable[[MadeScene, int], Drafts]] = Mapping
         Scenario.MISSING_TOOL: missing_tool,
         Scenario.POTENTIAL_TOOL: partial(potential_tool, lose=missing_tool),
         Scenario.MISSING_PARAMETER: missing_parameter,
-        Scenario.UNMATCHED: unmatched,
-        Scenario.RESERVE: reserve,
+        Scenario.UNMATCHED: partial(unmatched, of_another=_of_another),
+        Scenario.RESERVE: partial(reserve, of_another=_of_another),
         Scenario.BROKEN_TOOL: broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
         Scenario.WRONG_ONCE: hazards.wrong_once,
