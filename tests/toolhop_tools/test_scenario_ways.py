@@ -184,7 +184,7 @@ def test_a_way_round_is_found(way: str) -> None:
     assert not search(vain, *(one for one in tools if one.name not in found.out)).out
 
 
-@pytest.mark.parametrize("way", ROUND)
+@pytest.mark.parametrize("way", [name for name in ROUND if "error" not in name])
 def test_a_way_by_tools_that_stay_defeats_the_label(way: str) -> None:
     vain, tools = ROUND[way]
     stays = tuple(one.name for one in tools)

@@ -44,8 +44,8 @@ BASES, LOOKED_AT = 4, 60
 they are looked for."""
 SIBLINGS, COMPUTES = 8, 0.9
 """Calls with other values, and the share of them that are answered by what computes."""
-PROBES = ("", "*", "%", ".", ".*", "all", "any", "first", "last", "#1", "1", "0")
-"""What tools of the chain are given as well: one may take it for each of its rows, or for one."""
+PROBES = ("", "*", "%", ".", ".*", "all", "any")
+"""What tools of the chain are given as well: one may take it for all of its rows."""
 JOINTS = (",", ", ", " ", "-", "/", "")
 MOST_JOINED = 4
 """What joins the values of one result, and of how many at most, to one argument."""
@@ -105,6 +105,8 @@ class _Call:
     """Tools whose results it takes."""
     filler: bool = False
     """Whether it takes a value that nobody gave."""
+    probe: bool = False
+    """Whether it takes one of `PROBES`: then what it reveals is not passed on."""
 
 
 @dataclass
@@ -249,7 +251,7 @@ class _Look:
             value, refused = _said(tried)
             if refused:
                 # Later ones would crowd out the third call.
-                refusals += [(call, value)] if not call.by else []
+                refusals += [(call, value)] if at.removable and not call.by else []
             elif at.computes is None and at.task.content(call.arguments) and not call.by:
                 at.computes = await self._computes(at, call)
             if call.filler and at.computes:
@@ -269,7 +271,7 @@ class _Look:
                 self.out.add(gone)
                 if gone == at.tool.name:
                     return
-            elif not refused:
+            elif not (refused or call.probe):
                 at.results.append((call, value))
         at.results += refusals
 
@@ -344,7 +346,7 @@ def _probing(at: _Tool) -> Iterator[_Call]:
         for leaf in content:
             if isinstance(leaf.value, str):
                 for probe in PROBES:
-                    yield _Call(with_value(base, leaf.path, probe), filler=True)
+                    yield _Call(with_value(base, leaf.path, probe), filler=True, probe=True)
 
 
 def _bases(task: Task, calls: Sequence[_Call]) -> list[tuple[dict[str, JSON], list[Leaf]]]:
