@@ -22,9 +22,9 @@ from toolhop_sandbox.base import Limits
 from toolhop_tools.load import load
 from toolhop_tools.properties import harness
 from toolhop_tools.properties.bench import calling
-from toolhop_tools.properties.check import open_case
-from toolhop_tools.properties.many import check_all
-from toolhop_tools.properties.messages import CheckJob
+from toolhop_tools.properties.case import Case
+from toolhop_tools.properties.check import CheckJob
+from toolhop_tools.properties.lanes import check_all
 from toolhop_tools.properties.model import BASE, Subject, ToolReport, subjects
 
 LIMITS = Limits(wall_s=2.0)
@@ -40,7 +40,7 @@ def batches(tools: Sequence[Subject]) -> tuple[float, float]:
     ways = {"batched": harness.run_batched, "alone": harness.run_alone}
     with calling("auto", limits=LIMITS, settings=[BASE]) as call:
         for tool in tools:
-            case = open_case(tool, call, Rejections(), count=EXAMPLES)
+            case = Case(tool, call, Rejections(), count=EXAMPLES, seed=0)
             valid = case.valid
             case.alone(valid[0])  # compiles; batches compile their driver in the measured time
             for name, way in ways.items():

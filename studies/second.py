@@ -31,7 +31,7 @@ from toolhop_tools.batch import run_batch
 from toolhop_tools.construct.facts import table as table_text
 from toolhop_tools.construct.prompts import inputs, load
 from toolhop_tools.construct.replies import Code, Pair, Pairs
-from toolhop_tools.construct.second import Fault, call_set, decided, differences
+from toolhop_tools.construct.second import call_set, decided, differences
 from toolhop_tools.construct.stages import Problem, Stage
 from toolhop_tools.construct.text import resolved
 from toolhop_tools.construct.verify import result_of
@@ -105,12 +105,12 @@ def asked(documented: Documented) -> list[Message]:
     if records := records_of(documented.tool.program.source):
         values["records"] = [*records[:2]]
     text = inputs(Stage.SECOND, values)
-    return [SystemMessage(load().system("second")), UserMessage(text)]
+    return [SystemMessage(load().texts["second"]), UserMessage(text)]
 
 
 async def compared(
     documented: Documented, codes: Sequence[str], sandbox: Sandbox
-) -> tuple[Fault, str]:
+) -> tuple[Stage | None, str]:
     """Whose fault the differences of three implementations are."""
     tool = documented.tool
     facts = Pairs(pairs=[Pair(arguments=dict(call), result=None) for call in documented.calls])
@@ -128,7 +128,7 @@ async def compared(
     unlike = differences(calls, own, second)
     by_call = {str(call): result for call, result in zip(calls, third, strict=True)}
     if not unlike:
-        return Fault.NONE, ""
+        return None, ""
     return decided(unlike, [by_call[str(row.call)] for row in unlike])
 
 
@@ -178,11 +178,11 @@ async def run(given: argparse.Namespace) -> None:
             if len(codes) < len(NAMES):
                 print(f"{documented.key}: not written")
                 continue
-            fault, why = await compared(documented, codes, sandbox)
-            counts[documented.sort][0] += fault is not Fault.NONE
+            stage, why = await compared(documented, codes, sandbox)
+            counts[documented.sort][0] += stage is not None
             counts[documented.sort][1] += 1
-            if given.list and (fault is not Fault.NONE) != (documented.sort == "A"):
-                print(f"{documented.key}: {fault.value}. {why}")
+            if given.list and (stage is not None) != (documented.sort == "A"):
+                print(f"{documented.key}: {stage or 'none'}. {why}")
     for sort, title in ROWS.items():
         print(f"{title}: {interval(*counts[sort])}")
 

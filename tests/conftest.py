@@ -72,16 +72,26 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.skip(reason="needs the benchmark data in ../shared/data"))
 
 
+def pytest_collectstart() -> None:
+    """No garbage collection goes through ten thousand tests over and over while they are made."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: no garbage collection goes through it again."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def collected() -> Iterator[None]:
-    """Collect what a module leaves while its own warnings hold: it fails no other's test."""
+    """Collect what a module leaves while its own warnings hold: it fails no other's test.
+
+    What stays, such as what it imported, is not gone through again.
+    """
     yield
     gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

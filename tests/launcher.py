@@ -124,6 +124,7 @@ def _server() -> socket.socket:
 
 def serve(orders: socket.socket) -> dict[str, Any]:
     """Fork a process for each order, and report how it ended; returns in each of them alone."""
+    own_variables = set(os.environ)
     running = selectors.DefaultSelector()
     running.register(orders, selectors.EVENT_READ)
     while True:
@@ -142,6 +143,11 @@ def serve(orders: socket.socket) -> dict[str, Any]:
             order: dict[str, Any] = json.loads(text)
             for name in order["imports"]:
                 importlib.import_module(name)
+            # An import would have set them in the command's own process.
+            set_by_imports = {
+                name: value for name, value in os.environ.items() if name not in own_variables
+            }
+            order["env"] = set_by_imports | order["env"]
             gc.freeze()
             pid = os.fork()
             if pid == 0:

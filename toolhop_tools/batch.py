@@ -173,6 +173,7 @@ def one_by_one(program: Program, sets: Sequence[Arguments], *, most_cut: int = M
     return found
 
 
+@lru_cache(maxsize=256)
 def with_driver(program: Program, template: str) -> Program | None:
     """The program with a driver as its function; None where the function's name is not a name.
 
@@ -181,11 +182,6 @@ def with_driver(program: Program, template: str) -> Program | None:
         template: source of a function ``{driver}`` that calls ``{function}``; ``{chars}`` is the
             length at which messages are cut.
     """
-    return _with_driver(program, template)
-
-
-@lru_cache(maxsize=256)
-def _with_driver(program: Program, template: str) -> Program | None:
     if not program.function.isidentifier() or keyword.iskeyword(program.function):
         return None
     name = "run_argument_sets"

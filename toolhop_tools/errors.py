@@ -117,6 +117,12 @@ def why(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error).partition("\n")[0]
 
 
+def faults(error: ValidationError) -> list[str]:
+    """What does not validate, each with its place; what stands there is not said."""
+    rows = error.errors(include_url=False, include_context=False, include_input=False)
+    return [f"{'.'.join(map(str, row['loc'])) or 'the reply'}: {row['msg']}" for row in rows]
+
+
 def shown(value: object) -> str:
     """A value in few words, for the ``given`` of a problem: its kind, and a short one's text."""
     match value:

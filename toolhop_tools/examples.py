@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.pairing import parse_source
+from toolhop_tools.pairing import NO_LITERAL, literal_value, parse_source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_CHARS = 4000
@@ -36,10 +36,8 @@ def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
     literals, or not JSON; a source that does not parse has none.
     """
     tree = parse_source(program.source)
-    if tree is None:
-        return ()
-    function = _function(tree, program.function)
-    if function is None:
+    function = _function(tree, program.function) if tree else None
+    if tree is None or function is None:
         return ()
     found: dict[str, dict[str, JSON]] = {}
     known = _constants(tree)
@@ -123,7 +121,10 @@ def _constants(tree: ast.Module) -> dict[str, JSON]:
     found: dict[str, JSON] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            value = _literal(node.value, found)
+            try:
+                value = _value(node.value, found)
+            except NO_LITERAL:
+                continue
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name) and value is not None:
                     found[target.id] = value
@@ -141,7 +142,7 @@ def _bound(call: ast.Call, function: Function, known: Mapping[str, JSON]) -> dic
     for name, node in pairs:
         try:
             value = _value(node, known)
-        except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
+        except NO_LITERAL:
             return None
         if name != "**":
             arguments[name] = value
@@ -152,22 +153,8 @@ def _bound(call: ast.Call, function: Function, known: Mapping[str, JSON]) -> dic
     return arguments
 
 
-def _literal(node: ast.expr, known: Mapping[str, JSON]) -> JSON:
-    try:
-        return _value(node, known)
-    except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
-        return None
-
-
 def _value(node: ast.expr, known: Mapping[str, JSON]) -> JSON:
-    """A literal's value as JSON has it, names of constants replaced.
-
-    Raises:
-        ValueError, TypeError: it is none.
-    """
-    if isinstance(node, ast.Name) and node.id in known:
-        return known[node.id]
-    text = json.dumps(ast.literal_eval(node), ensure_ascii=False, allow_nan=False)
-    text.encode()  # a half of a surrogate pair is not text that a call could carry
-    value: JSON = json.loads(text)
-    return value
+    """A literal's value as JSON has it, names of constants replaced. Raises `NO_LITERAL`."""
+    return (
+        known[node.id] if isinstance(node, ast.Name) and node.id in known else literal_value(node)
+    )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.declared import described
 from toolhop_tools.words import scalars
 
 
@@ -54,8 +55,7 @@ def inner(schema: Mapping[str, JSON], step: str | int, root: Mapping[str, JSON])
     known = resolved(schema, root)
     found = known.get("items")
     if isinstance(step, str):
-        properties = known.get("properties")
-        found = properties.get(step) if isinstance(properties, dict) else None
+        found = described(known).get(step)
     return dict(resolved(found, root)) if isinstance(found, dict) else {}
 
 

@@ -8,6 +8,7 @@ pairing goes by names, and by signatures where two hops share a name.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import warnings
 from collections import Counter
@@ -50,6 +51,33 @@ def top_functions(tree: ast.Module) -> dict[str, ast.FunctionDef | ast.AsyncFunc
     """The functions at module level by name; of two with one name the last, as Python has it."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return {node.name: node for node in tree.body if isinstance(node, kinds)}
+
+
+def literal_value(node: ast.expr | str) -> JSON:
+    """The value of a literal of Python, as a syntax tree or as text, as JSON has it.
+
+    Raises:
+        NO_LITERAL: it is none, or no JSON.
+    """
+    text = json.dumps(ast.literal_eval(node), ensure_ascii=False, allow_nan=False)
+    text.encode()  # a half of a surrogate pair is not text that a call could carry
+    value: JSON = json.loads(text)
+    return value
+
+
+NO_LITERAL = (ValueError, TypeError, RecursionError, MemoryError, SyntaxError)
+"""What reading a literal may raise."""
+
+
+def default_nodes(args: ast.arguments) -> dict[str, ast.expr | None]:
+    """By parameter the syntax of its default; None where a call has to give it.
+
+    Parameters such as ``*args`` are left out.
+    """
+    positional = [arg.arg for arg in (*args.posonlyargs, *args.args)]
+    own = [None] * (len(positional) - len(args.defaults)) + [*args.defaults]
+    keywords = [arg.arg for arg in args.kwonlyargs]
+    return dict(zip((*positional, *keywords), (*own, *args.kw_defaults), strict=True))
 
 
 def property_names(parameters: Mapping[str, JSON]) -> frozenset[str]:

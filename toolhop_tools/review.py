@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.worker.policy import PolicyViolation, compile_restricted
+from toolhop_tools.declared import required
 from toolhop_tools.errors import DataProblem, shown
 from toolhop_tools.model import TOOLHOP, DataSet, Hop, Item, Tool
-from toolhop_tools.pairing import parse_source, property_names, top_functions
+from toolhop_tools.pairing import default_nodes, parse_source, property_names, top_functions
 from toolhop_tools.scenarios.label import BENCHMARK, label_of
 
 PROVIDER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -32,13 +33,8 @@ def _of_item(item: Item) -> Iterator[DataProblem]:
         body = hop.tool.body
         function = body.function if isinstance(body, Program) else hop.tool.name
         if function in seen and hop.tool not in checked:
-            yield _finding(
-                "shared-name",
-                item,
-                field,
-                "a tool name of its own",
-                f"{function}, the name at hop {seen[function]} too",
-            )
+            given = f"{function}, the name at hop {seen[function]} too"
+            yield _finding("shared-name", item, field, "a tool name of its own", given)
         seen.setdefault(function, number)
         if hop.tool not in checked:
             checked.append(hop.tool)
@@ -90,8 +86,7 @@ def tool_findings(tool: Tool) -> Iterator[tuple[str, str, str]]:
     if refused := [one for one in properties if not PROVIDER_PROPERTY.fullmatch(one)]:
         expected = "parameters of 1 to 64 letters of ASCII, digits, _, . and -, as providers want"
         yield "provider-name", expected, _listed(refused)
-    required = tool.schema.parameters.get("required")
-    if isinstance(required, list) and (unknown := [n for n in required if n not in properties]):
+    if unknown := [name for name in required(tool.schema.parameters) if name not in properties]:
         yield "required-unknown", "required names that are properties", _listed(unknown)
     if isinstance(tool.body, Program):
         yield from _of_program(tool)
@@ -128,18 +123,10 @@ def _of_signature(tool: Tool, args: ast.arguments) -> Iterator[tuple[str, str, s
     accepted = {arg.arg for arg in (*args.args, *args.kwonlyargs)}
     if args.kwarg is None and (unknown := sorted(names - accepted)):
         yield "signature", "properties that the function takes", _listed(unknown)
-    optional = len(args.posonlyargs) + len(args.args) - len(args.defaults)
-    needed = [arg.arg for arg in (*args.posonlyargs, *args.args)[:optional]]
-    keywords = zip(args.kwonlyargs, args.kw_defaults, strict=True)
-    needed += [arg.arg for arg, default in keywords if default is None]
-    required = parameters.get("required")
-    stated = required if isinstance(required, list) else []
-    if missing := [name for name in needed if name not in stated]:
-        yield (
-            "signature",
-            "required to name every parameter without a default",
-            f"not {_listed(missing)}",
-        )
+    needed = [name for name, node in default_nodes(args).items() if node is None]
+    if missing := [name for name in needed if name not in required(parameters)]:
+        expected = "required to name every parameter without a default"
+        yield "signature", expected, f"not {_listed(missing)}"
 
 
 def _listed(names: object) -> str:

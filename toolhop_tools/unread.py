@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from toolhop_sandbox.base import Program
+from toolhop_tools.pairing import default_nodes, parse_source, top_functions
 
 
 @lru_cache(maxsize=1024)
@@ -14,15 +15,11 @@ def unread(program: Program) -> frozenset[str]:
     """The parameters that the program's function takes and never reads, other than to refuse a
     value for its type or for being empty.
     """
-    try:
-        tree = ast.parse(program.source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    own = next((one for one in functions if one.name == program.function), None)
+    tree = parse_source(program.source)
+    own = top_functions(tree).get(program.function) if tree else None
     if own is None:
         return frozenset()
-    taken = {one.arg for one in (*own.args.posonlyargs, *own.args.args, *own.args.kwonlyargs)}
+    taken = default_nodes(own.args).keys()
     whole = {"locals", "vars", "eval", "exec"}  # which read what they do not name
     used = {name for statement in own.body for name in _read(statement)}
     return frozenset() if used & whole else frozenset(taken - used)

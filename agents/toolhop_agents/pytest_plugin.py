@@ -89,15 +89,30 @@ class ToolData(pytest.Collector):
         return []
 
 
-class ToolTest(pytest.Item):
+class _DataTest(pytest.Item):
+    """What tests of a data set have in common."""
+
+    def __init__(self, **parts: object) -> None:
+        super().__init__(**parts)  # type: ignore[arg-type]  # name and parent, passed on to pytest unread
+        self.add_marker(getattr(pytest.mark, MARK))
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: str | None = None
+    ) -> str:
+        """The counter-example and the call, or what is wrong; a fault of ours as pytest has it."""
+        if isinstance(excinfo.value, PropertyFailed):
+            return str(excinfo.value)
+        return str(super().repr_failure(excinfo))
+
+
+class ToolTest(_DataTest):
     """One property of one tool."""
 
     def __init__(
         self, *, workshop: Workshop, subject: Subject, property_: str, **parts: object
     ) -> None:
-        super().__init__(**parts)  # type: ignore[arg-type]  # name and parent, passed on to pytest unread
+        super().__init__(**parts)
         self.workshop, self.subject, self.property = workshop, subject, property_
-        self.add_marker(getattr(pytest.mark, MARK))
 
     def runtest(self) -> None:
         """Check the property."""
@@ -110,36 +125,21 @@ class ToolTest(pytest.Item):
         if outcome.failure:
             raise PropertyFailed(outcome.failure)
 
-    def repr_failure(
-        self, excinfo: pytest.ExceptionInfo[BaseException], style: str | None = None
-    ) -> str:
-        """The counter-example and the call; a fault of ours as pytest has it."""
-        if isinstance(excinfo.value, PropertyFailed):
-            return str(excinfo.value)
-        return str(super().repr_failure(excinfo))
-
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where the test comes from: the data set."""
         return Path(self.workshop.data), None, self.name
 
 
-class BrokenRow(pytest.Item):
+class BrokenRow(_DataTest):
     """A row of the data that cannot be used: a test that fails with the reason."""
 
     def __init__(self, *, problem: DataProblem, **parts: object) -> None:
-        super().__init__(**parts)  # type: ignore[arg-type]  # as in `ToolTest`
+        super().__init__(**parts)
         self.problem = problem
-        self.add_marker(getattr(pytest.mark, MARK))
 
     def runtest(self) -> None:
         """Tell what is wrong with it."""
         raise PropertyFailed(f"{self.problem.rule}: {self.problem}")
-
-    def repr_failure(
-        self, excinfo: pytest.ExceptionInfo[BaseException], style: str | None = None
-    ) -> str:
-        """The reason alone."""
-        return str(excinfo.value)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where the test comes from."""

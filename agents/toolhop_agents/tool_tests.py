@@ -12,9 +12,8 @@ from toolhop_sandbox.base import Limits
 from toolhop_tools.certify.file import with_certificates
 from toolhop_tools.errors import DataError
 from toolhop_tools.load import survey
-from toolhop_tools.properties import paste
+from toolhop_tools.properties.check import CheckJob
 from toolhop_tools.properties.lanes import Lane, wait_for
-from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import (
     PROPERTIES,
     CounterExample,
@@ -25,6 +24,7 @@ from toolhop_tools.properties.model import (
     subjects,
 )
 from toolhop_tools.properties.store import Store
+from toolhop_tools.properties.words import command_lines
 from toolhop_tools.readers.record import Survey
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Workshop:
                 )
 
     def _reported(self, subject: Subject, found: CounterExample) -> str:
-        calls = paste.lines(found, subject, self.data, limits=self.limits, sandbox=self.sandbox)
+        calls = command_lines(found, subject, self.data, limits=self.limits, sandbox=self.sandbox)
         head = f"{found.property}: {found.kind}\n  {PROPERTIES[found.property]}\n  {found.reported}"
         return visible("\n".join([head, *(f"  {line}" for line in calls)]))
 

@@ -7,6 +7,8 @@ SandboxError
 
 from __future__ import annotations
 
+from functools import partial
+
 
 class SandboxError(Exception):
     """Base of this layer's faults."""
@@ -22,6 +24,9 @@ class SandboxUnavailable(SandboxError):
         super().__init__(f"{message}\n  fix: {fix}")
         self.message = message
         self.fix = fix
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return partial(SandboxUnavailable, fix=self.fix), (self.message,)
 
 
 class SandboxFault(SandboxError):

@@ -10,7 +10,7 @@ from typing import Any
 from studies.constructor.nest_code import as_code
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.nested.model import Api, Field, Nest, NestCall, placeholders
-from toolhop_tools.construct.nested.shapes import Structure, possible, sizes
+from toolhop_tools.construct.nested.pool import Structure, possible, sizes
 from toolhop_tools.construct.nested.task import plain_task
 from toolhop_tools.construct.stages import Stage
 

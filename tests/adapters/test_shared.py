@@ -7,6 +7,7 @@ import asyncio
 import anyio
 import pytest
 
+from tests.waiting import until_async
 from toolhop_agents.adapters import shared
 from toolhop_agents.adapters.shared import SharedPool
 from toolhop_agents.environment.core import Environments
@@ -61,7 +62,7 @@ def test_one_pool_for_all_and_no_more_than_it_holds(pool: SharedPool) -> None:
     async def work() -> None:
         assert await _many(pool, 7) == 2
         assert (counts.entered, counts.left) == (1, 0)
-        await asyncio.sleep(0.3)
+        await until_async(lambda: counts.left, "its end")
         assert (counts.entered, counts.left) == (1, 1)
         await _many(pool, 1)
 

@@ -15,6 +15,7 @@ import pytest
 from tests.agents.command import toolhop
 from tests.agents.items import small_item
 from tests.launcher import SERVED, Launched
+from tests.waiting import until
 from toolhop_agents.ablate.folder import AblationFolder
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.runs.settings import RunSettings
@@ -339,10 +340,7 @@ def _killed(server: LoopbackServer, flags: tuple[str, ...], more: int) -> None:
         *("ablate", *flags), env=environment(), imports=SERVED,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    limit = time.monotonic() + 60
-    while server.requests < wanted and child.poll() is None:
-        assert time.monotonic() < limit
-        time.sleep(0.005)
+    until(lambda: server.requests >= wanted or child.poll() is not None, "requests")
     child.kill()
     child.wait()
 

@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import anyio
 import pytest
 
+from tests.serving import Server
 from toolhop_agents.models.base import ModelFault
 from toolhop_agents.models.clients import open_model
 from toolhop_env.messages import UserMessage
 
 VLLM = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
 LONG = "value " * 300 + "end"
-
-
-@contextmanager
-def refusing(status: int, body: dict[str, Any]) -> Iterator[str]:
-    """The base URL of a server that answers everything so."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            text = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- as its base has it
-            del format, args
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
 
 
 def told(name: str, status: int, body: dict[str, Any]) -> str:
@@ -52,8 +23,8 @@ def told(name: str, status: int, body: dict[str, Any]) -> str:
                 await model.reply([UserMessage("Q?")], [])
             return str(caught.value)
 
-    with refusing(status, body) as url:
-        return anyio.run(ask, url)
+    with Server(lambda exchange: exchange.send(body, status)) as server:
+        return anyio.run(ask, f"{server.base_url}/v1")
 
 
 def fields(message: str, **more: object) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tests.agents.made_folder import write_folder
 from toolhop_agents.card.collect import collect
 from toolhop_agents.card.page import Card, Section, Table, markdown
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.folder import StepLedger
 from toolhop_agents.construct.reviews import add
 from toolhop_agents.export.huggingface import hub_licence
 from toolhop_sandbox.outcome import JSON

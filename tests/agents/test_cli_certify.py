@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from tests.agents import command
 from tests.launcher import Launched
 from tests.toolhop_tools.rows import write
+from tests.waiting import CEILING_S, until
 from toolhop_tools.certify.file import SHIPPED
 from toolhop_tools.load import load
 
@@ -270,11 +270,9 @@ def test_a_kill_loses_no_finished_certificate(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     flags = ("--sandbox", "process", "--out", str(path))
     process = Launched("certify", "--data", rows, *flags, cwd=tmp_path)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and (not path.exists() or not path.stat().st_size):
-        time.sleep(0.05)
+    until(lambda: path.exists() and path.stat().st_size, "a certificate")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=CEILING_S)
     assert process.returncode == 130, errors
     assert "the same command resumes" in errors
     kept = path.read_bytes().splitlines()

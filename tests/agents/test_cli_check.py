@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from tests.agents import command
 from tests.agents.command import TOOLHOP
 from tests.attacks.process_tree import children, lives
 from tests.toolhop_tools.checked import row, rows_text, subject
+from tests.waiting import CEILING_S, until
 from toolhop_tools.load import load
 from toolhop_tools.properties.model import NOT_ASKED, OF_NO_HOP, PROPERTIES
 from toolhop_tools.readers import native
@@ -224,13 +224,10 @@ def test_no_process_is_left_when_it_is_ended(tmp_path: Path, sent: signal.Signal
         lanes = lanes_of(running.pid)
         assert len(lanes) == 2
         running.send_signal(sent)
-        told = running.communicate(timeout=60)[1]
+        told = running.communicate(timeout=CEILING_S)[1]
     assert running.returncode == (-sent if sent is signal.SIGKILL else 130)
     assert "Traceback" not in told
-    deadline = time.monotonic() + 10
-    while any(map(lives, lanes)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: not any(map(lives, lanes)), "the lanes' end")
 
 
 def without_calls(report: dict[str, Any]) -> dict[str, Any]:
@@ -362,7 +359,7 @@ def pytest_run(
         text=True,
         cwd=folder,
         env={**environment, "PYTHONPATH": root},
-        timeout=120,
+        timeout=300,
     )
 
 

@@ -3,17 +3,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agents import command
+from tests.serving import Exchange, Server
 from tests.toolhop_tools.rows import row, same_names, write
 from toolhop_agents.data_view import parameter_rows
 from toolhop_agents.terminal import visible
@@ -230,15 +228,6 @@ def official_copies(folder: Path) -> None:
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
 
 
-class Files(SimpleHTTPRequestHandler):
-    def translate_path(self, path: str) -> str:
-        """By the name alone, as a proxy is asked for whole addresses."""
-        return super().translate_path(f"/{path.rpartition('/')[2]}")
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
-
-
 @pytest.fixture
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A server with files under the official names; the pinned sizes are theirs."""
@@ -250,13 +239,17 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(nestools, "SOURCE", source)
     monkeypatch.setattr(nestools, "READER", replace(nestools.READER, source=source))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    handler = partial(Files, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+
+    def reply(exchange: Exchange) -> None:
+        """By the name alone, as a proxy is asked for whole addresses."""
+        path = folder / exchange.path.rpartition("/")[2]
+        if path.is_file():
+            exchange.send(path.read_bytes())
+        else:
+            exchange.send(b"", 404)
+
+    with Server(reply) as server:
+        yield server.base_url
 
 
 @pytest.mark.parametrize("name", ["nestools", "toolbehonest", "relytoolbench"])

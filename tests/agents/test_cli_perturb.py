@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -71,33 +67,6 @@ def test_the_same_command_writes_the_same_bytes(
     assert again.read_bytes() == made.read_bytes()
     assert perturb(certificates, other, "--seed", "5").returncode == 0
     assert other.read_bytes() != made.read_bytes()
-
-
-def test_a_command_that_was_killed_goes_on_and_writes_the_same_bytes(tmp_path: Path) -> None:
-    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
-    kept = tmp_path / "cut.jsonl.families"
-    given = (
-        "perturb", "--data", "builtin", "--sandbox", "process", "--limit", "5",
-        "--max-samples", "1", "--into", "plain,flaky-tool,missing-tool", "--json", "--out",
-    )  # fmt: skip
-    figures = json.loads(command.toolhop(*given, str(whole)).stdout)
-    killed = subprocess.Popen(
-        [Path(sys.executable).with_name("toolhop"), *given, str(cut)], stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    while killed.poll() is None and not (kept.exists() and kept.read_bytes().count(b"\n") > 2):
-        time.sleep(0.02)
-    killed.kill()
-    assert killed.wait() == -signal.SIGKILL
-    assert not cut.exists()
-    kept.write_bytes(kept.read_bytes() + b'{"item": "cut sh')
-    before = kept.read_bytes().count(b"\n")
-    done = command.toolhop(*given, str(cut))
-    assert done.returncode == 0, done.stderr
-    assert 2 < before < 6
-    assert cut.read_bytes() == whole.read_bytes()
-    assert json.loads(done.stdout) == {**figures, "file": str(cut)}
-    assert not kept.exists()
 
 
 def test_families_of_another_recipe_are_made_anew(tmp_path: Path, certificates: str) -> None:

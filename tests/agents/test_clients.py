@@ -6,7 +6,6 @@ All tests that import litellm are here, so that under xdist one worker pays for 
 from __future__ import annotations
 
 import gc
-import json
 import os
 import socket
 import subprocess
@@ -14,14 +13,15 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import anyio
 import pytest
 
+from tests.serving import Exchange, Server
+from tests.waiting import until
 from toolhop_agents.cli import EXIT_MISSING, EXIT_USAGE
 from toolhop_agents.cli.faults import exit_code
 from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault
@@ -249,7 +249,7 @@ def test_a_server_that_hangs_is_given_up(name: str) -> None:
     with served(say, *[RequestFault.HANG] * 9) as server:
         with pytest.raises(ModelFault, match=r"no reply within 0\.1 s"):
             played(name, server, timeout_s=0.1, max_retries=1)
-        assert server.counts == {RequestFault.HANG: 2}
+        until(lambda: server.counts == {RequestFault.HANG: 2}, "two requests")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -491,26 +491,6 @@ def connected_to(port: int | None) -> list[socket.socket]:
     return connected
 
 
-class _Proxy(BaseHTTPRequestHandler):
-    """Replies itself, over a connection that it keeps."""
-
-    protocol_version = "HTTP/1.1"
-    asked: ClassVar[list[str]] = []
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.asked.append(self.path)
-        body = json.dumps(reply_to_wire(SAID, model="m", id="r")).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *rest: object) -> None:
-        pass
-
-
 @pytest.mark.heavy
 def test_a_model_behind_a_proxy_is_asked_over_its_own_connections(
     monkeypatch: pytest.MonkeyPatch,
@@ -519,16 +499,21 @@ def test_a_model_behind_a_proxy_is_asked_over_its_own_connections(
         async with model:
             await model.reply(ASKED, [])
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Proxy) as proxy:
-        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    asked = []
+
+    def reply(exchange: Exchange) -> None:
+        """By the proxy itself, over a connection that it keeps."""
+        asked.append(exchange.path)
+        exchange.send(reply_to_wire(SAID, model="m", id="r"))
+
+    with Server(reply) as proxy:
         monkeypatch.setenv("QUERY", "asked")
-        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.server_port}")
+        monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
         extra: dict[str, JSON] = {"extra_query": {"q": "${QUERY}"}}
         address = "http://somewhere.invalid/v1"
         anyio.run(work, open_model("litellm/openai/test", base_url=address, extra=extra))
         assert connected_to(proxy.server_port) == []
-        proxy.shutdown()
-    assert _Proxy.asked == [f"{address}/chat/completions?q=asked"]
+    assert asked == [f"{address}/chat/completions?q=asked"]
 
 
 @pytest.mark.parametrize(
@@ -670,19 +655,6 @@ def test_an_empty_account_is_told_to_be_filled() -> None:
     assert "fix: top up" in str(fault(failed, asked="m at u"))
 
 
-class _Deep(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = b"[" * 100_000
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *rest: object) -> None:
-        pass
-
-
 def test_a_body_nested_too_deeply_is_unusable() -> None:
     async def work(address: str) -> None:
         options = ModelOptions(base_url=address, max_retries=0)
@@ -690,10 +662,8 @@ def test_a_body_nested_too_deeply_is_unusable() -> None:
             with pytest.raises(ModelFault, match="unusable response: not JSON"):
                 await model.reply(ASKED, [])
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Deep) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        anyio.run(work, f"http://127.0.0.1:{server.server_port}/v1")
-        server.shutdown()
+    with Server(lambda exchange: exchange.send(b"[" * 100_000)) as server:
+        anyio.run(work, f"{server.base_url}/v1")
 
 
 def test_a_fault_shows_only_the_head_of_a_long_message() -> None:

@@ -21,9 +21,9 @@ import pytest
 from studies.constructor.atlas import Journey, journey
 from studies.constructor.serving import respond
 from tests.agents import command
+from tests.waiting import CEILING_S
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ledger import NAME as LEDGER
-from toolhop_agents.construct.ledger import LedgerError, StepLedger
+from toolhop_agents.construct.folder import LEDGER, LedgerError, StepLedger
 from toolhop_agents.construct.session import Ended, construct
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
@@ -62,7 +62,7 @@ def read_by(address: str, *readers: str, **more: Any) -> dict[str, Any]:  # noqa
 
 
 def made(folder: Path, wanted: Settings, seeds: list[Seed] | None = None) -> Ended:
-    seeds = seeds or proposed("Geography", 1, (2, 7), World.CLOSED)
+    seeds = seeds or proposed("Geography", 1, (2, 7))
     folders.make(folder, wanted.model_dump(mode="json"), seeds)
     return anyio.run(construct, folder, wanted)
 
@@ -248,10 +248,7 @@ def test_domains_are_named_and_merged_and_asked_for_once(tmp_path: Path) -> None
             raise ValueError("no domain today")
         return respond(request)
 
-    seeds = [
-        *proposed("Geography", 1, (2, 7), World.CLOSED),
-        *proposed("Music", 1, (2, 7), World.CLOSED),
-    ]
+    seeds = [*proposed("Geography", 1, (2, 7)), *proposed("Music", 1, (2, 7))]
     folder = tmp_path / "made"
     with LoopbackServer(counted) as server:
         wanted = settings(server.base_url, domains=True, max_retries=0)
@@ -293,7 +290,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, address: str) -> Path:
 
 
 def two() -> list[Seed]:
-    return proposed("Music", 2, (2, 7), World.CLOSED)
+    return proposed("Music", 2, (2, 7))
 
 
 def replies(folder: Path) -> list[str]:
@@ -342,7 +339,7 @@ def test_a_limit_on_an_items_cost_needs_prices_too(tmp_path: Path, address: str)
 
 
 def test_replies_that_are_under_way_when_a_limit_is_reached_are_kept(tmp_path: Path) -> None:
-    arrived = threading.Barrier(3, timeout=20)
+    arrived = threading.Barrier(3, timeout=CEILING_S)
 
     def together(request: Request) -> Reply:
         """The first requests of all items are answered one after another, when all are there."""
@@ -351,7 +348,7 @@ def test_replies_that_are_under_way_when_a_limit_is_reached_are_kept(tmp_path: P
             arrived.abort()
         return respond(request)
 
-    seeds = proposed("Music", 3, (2, 7), World.CLOSED)
+    seeds = proposed("Music", 3, (2, 7))
     with LoopbackServer(together) as server:
         wanted = settings(server.base_url, max_samples=3, run_token_limit=10)
         ended = made(tmp_path / "made", wanted, seeds)
@@ -543,7 +540,7 @@ def test_a_server_that_does_not_answer_is_named_by_its_flag(tmp_path: Path, addr
 def test_a_folder_that_another_process_works_in_is_being_made(tmp_path: Path, address: str) -> None:
     folder = tmp_path / "made"
     wanted = settings(address)
-    folders.make(folder, wanted.model_dump(mode="json"), proposed("A", 1, (2, 7), World.CLOSED))
+    folders.make(folder, wanted.model_dump(mode="json"), proposed("A", 1, (2, 7)))
     with held(folder):
         done = construct_("resume", str(folder), "--base-url", address)
     assert "is being made by another process" in done.stderr
@@ -561,23 +558,22 @@ def test_settings_that_cannot_be_read_end_with_a_message(tmp_path: Path, kept: s
 
 
 def test_seeds_are_read_strictly(tmp_path: Path) -> None:
-    path = tmp_path / "seeds.jsonl"
-    path.write_text('{"question": "Which letter is first?", "answers": 1}\n{"question": "x"}\n')
-    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
-    assert done.returncode == 2
-    assert "answers" in done.stderr
-    assert "line 2" in done.stderr
-    path.write_text('{"question": "Which letter is the first one?"}\n')
-    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
-    assert "licence" in done.stderr
-    row = {"question": "Which letter is first?", "licence": "CC BY ND", "answer": "b"}
-    path.write_text(json.dumps(row) + "\n")
-    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
-    assert "allows changed copies" in done.stderr
+    def refused(*rows: dict[str, Any]) -> str:
+        path = tmp_path / "seeds.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
+        assert done.returncode == 2
+        return done.stderr
+
+    row = {"question": "Which letter is first?", "answer": "b"}
+    strict = refused({**row, "answers": 1}, {"question": "x"})
+    assert "answers" in strict
+    assert "line 2" in strict
+    assert "licence" in refused(row)
+    assert "allows changed copies" in refused({**row, "licence": "CC BY ND"})
     tasks = {"Which is it?": "a", "What of a?": "c"}
-    path.write_text(json.dumps({**row, "licence": "MIT", "sub_task": tasks}) + "\n")
-    done = construct_("from-seeds", str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
-    assert "what the last sub-question has" in done.stderr
+    told = refused({**row, "licence": "MIT", "sub_task": tasks})
+    assert "what the last sub-question has" in told
 
 
 def test_an_item_like_one_of_a_test_set_is_rejected_when_the_files_are_written(
@@ -709,7 +705,7 @@ def test_what_a_model_knows_without_tools_is_no_item_of_a_closed_world(
 def test_a_folder_of_the_version_before_is_not_gone_on_with(tmp_path: Path) -> None:
     folder = tmp_path / "made"
     wanted = settings("http://127.0.0.1:9/v1").model_dump(mode="json")
-    folders.make(folder, wanted, proposed("Geography", 1, (2, 7), World.CLOSED))
+    folders.make(folder, wanted, proposed("Geography", 1, (2, 7)))
     kept = json.loads((folder / "settings.json").read_text())
     (folder / "settings.json").write_text(json.dumps({**kept, "format": folders.FORMAT - 1}))
     done = construct_("resume", str(folder))

@@ -17,8 +17,7 @@ from studies.constructor.nest_plants_later import ALL, LATER
 from studies.constructor.serving import nest_plant_of, respond
 from tests.agents import command
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ledger import NAME as LEDGER
-from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.folder import LEDGER, StepLedger
 from toolhop_agents.construct.nested import session
 from toolhop_agents.construct.nested.session import NestSession, NestSettings
 from toolhop_agents.construct.session import Ended, construct

@@ -9,7 +9,7 @@ import pytest
 
 from tests.inline import inlined
 from tests.toolhop_tools.certifying import BASIS
-from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.ask import Context
 from toolhop_agents.construct.proof import Proof
 from toolhop_agents.construct.table import Built
 from toolhop_sandbox.choose import open_sandbox

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import anyio
 
-from toolhop_agents.construct.talk import Elsewhere, Failed, Passed, Talk
+from toolhop_agents.construct.talk import Elsewhere, Failed, Talk
 from toolhop_env.messages import Message
 from toolhop_tools.construct.prompts import load
 from toolhop_tools.construct.replies import FinalQuestion, ReplyModel
@@ -26,7 +26,7 @@ def talk(repairs: int = 4) -> Talk:
 
 def settled(
     one: Talk, replies: Sequence[str], elsewhere: Place | None = None
-) -> tuple[Passed | Elsewhere | Failed, list[list[str]]]:
+) -> tuple[ReplyModel | Failed, list[list[str]]]:
     """How the conversation ends, and the contents of each request.
 
     A reply fails the checks whose names stand in it, such as ``not short``.
@@ -49,7 +49,7 @@ def settled(
 def test_a_repair_that_breaks_what_held_is_dropped() -> None:
     replies = [reply("not short"), reply("not plain"), reply("good")]
     ended, asked = settled(talk(), replies)
-    assert isinstance(ended, Passed)
+    assert isinstance(ended, ReplyModel)
     assert len(asked) == 3
     # The third request goes on from the first reply, and says what became of the second.
     assert replies[0] in asked[2]
@@ -61,7 +61,7 @@ def test_a_repair_that_breaks_what_held_is_dropped() -> None:
 
 def test_a_repair_that_does_not_parse_is_dropped_too() -> None:
     ended, asked = settled(talk(), [reply("not short"), "Sorry", reply("good")])
-    assert isinstance(ended, Passed)
+    assert isinstance(ended, ReplyModel)
     assert "does not parse" in asked[2][-1]
     assert asked[2][2] == reply("not short")
 
@@ -95,7 +95,7 @@ def test_a_problem_of_another_reply_goes_there_and_comes_back() -> None:
     assert ended.place == other
     one.send_back([Problem("later", "it does not fit")])
     again, asked = settled(one, [reply("good")])
-    assert isinstance(again, Passed)
+    assert isinstance(again, ReplyModel)
     assert "it does not fit" in asked[0][-1]
     assert one.step()["checks"] == ["short", "later"]
 
@@ -112,4 +112,4 @@ def test_a_reply_is_judged_again_before_it_is_asked_again_after_an_earlier_stage
     async def judge(value: ReplyModel, before: Sequence[Problem]) -> Findings:
         return next(good)
 
-    assert isinstance(anyio.run(one.settle, nobody, judge), Passed)
+    assert isinstance(anyio.run(one.settle, nobody, judge), ReplyModel)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anyio
 import pytest
 
+from tests.serving import Exchange, Server
+from tests.waiting import CEILING_S
 from toolhop_agents.models import wire_reading, wire_responses, wire_stream
 from toolhop_agents.models.base import ModelFault
 from toolhop_agents.models.bounded import (
@@ -41,48 +40,23 @@ class Steps(str):
         return str.__eq__(self, other)
 
 
-@contextmanager
-def serving(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            self.close_connection = True
-            answer(self)
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self.do_GET()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
-
-
 def test_the_list_of_models_is_not_read() -> None:
     """A server that goes on until the client hangs up sees it hang up."""
     hung_up = threading.Event()
 
-    def flood(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.send_header("content-encoding", "gzip")
-        handler.end_headers()
+    def flood(exchange: Exchange) -> None:
+        exchange.close_connection = True
+        exchange.begin(200, {"content-encoding": "gzip"})
         packed = gzip.compress(bytes(2**20))
         try:
             for _ in range(2**14):
-                handler.wfile.write(packed)
+                exchange.wfile.write(packed)
         except OSError:
             hung_up.set()
 
-    with serving(flood) as address:
-        anyio.run(reach, "openai/m", address)
-        assert hung_up.wait(60)
+    with Server(flood) as server:
+        anyio.run(reach, "openai/m", f"{server.base_url}/v1")
+        assert hung_up.wait(CEILING_S)
 
 
 def test_a_list_of_models_that_drips_counts_as_one_that_is_there(
@@ -91,18 +65,19 @@ def test_a_list_of_models_that_drips_counts_as_one_that_is_there(
     monkeypatch.setattr("toolhop_agents.models.reach.LIMIT_S", 0.5)
     done = threading.Event()
 
-    def drip(handler: BaseHTTPRequestHandler) -> None:
-        handler.wfile.write(b"HTTP/1.1 200 OK\r\nx: ")
+    def drip(exchange: Exchange) -> None:
+        exchange.close_connection = True
+        exchange.wfile.write(b"HTTP/1.1 200 OK\r\nx: ")
         while not done.wait(0.05):
-            handler.wfile.write(b"a")
+            exchange.wfile.write(b"a")
 
     async def ask(address: str) -> None:
-        with anyio.fail_after(20):
+        with anyio.fail_after(CEILING_S):
             await reach("openai/m", address)
 
-    with serving(drip) as address:
+    with Server(drip) as server:
         try:
-            anyio.run(ask, address)
+            anyio.run(ask, f"{server.base_url}/v1")
         finally:
             done.set()
 
@@ -124,20 +99,13 @@ def test_a_reply_of_small_parts_alone_is_too_large(
     body %= calls
     assert len(body) < reply_limit(MAX_TOKENS)
 
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.send_header("content-type", "application/json")
-        handler.send_header("content-length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
-
     async def ask(address: str) -> None:
         options = {"max_tokens": MAX_TOKENS, "max_retries": 0, "api": api}
         async with open_model(model, base_url=address, **options) as opened:  # type: ignore[arg-type] # each option has a type of its own
             await opened.reply([UserMessage("2 + 2?")], [])
 
-    with serving(answer) as address, pytest.raises(ModelFault) as fault:
-        anyio.run(ask, address)
+    with Server(lambda exchange: exchange.send(body)) as server, pytest.raises(ModelFault) as fault:
+        anyio.run(ask, f"{server.base_url}/v1")
     assert f"the reply has more than {limit:,} {unit}" in str(fault.value)
     assert "--max-tokens" in str(fault.value)
 

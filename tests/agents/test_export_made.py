@@ -24,7 +24,7 @@ from toolhop_tools.certify.file import read
 from toolhop_tools.certify.model import HopVerdict
 from toolhop_tools.construct.replies import WrittenHop
 from toolhop_tools.construct.reviews import Review, Ruling
-from toolhop_tools.construct.seeds import World, proposed
+from toolhop_tools.construct.seeds import proposed
 from toolhop_tools.construct.siblings import (
     changes,
     records_of,
@@ -172,7 +172,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("OPENAI_API_KEY", "none-is-needed")
         own: dict[str, Any] = {"base_url": server.base_url, "sandbox": "process", "examples": 20}
         wanted = Settings(model="openai/honest", **own)
-        seeds = proposed("Geography", 1, (2, 7), World.CLOSED)
+        seeds = proposed("Geography", 1, (2, 7))
         folders.make(folder, wanted.model_dump(mode="json"), seeds)
         assert anyio.run(construct, folder, wanted).accepted == 1
     return folder

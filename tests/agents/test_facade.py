@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import toolhop
+from tests.waiting import CEILING_S
 from toolhop_tools.errors import BadChoice
 
 
@@ -105,7 +106,7 @@ def test_an_interrupt_of_a_notebook_ends_the_run_and_keeps_what_is_finished(tmp_
         assert played.poll() is None, played.communicate()[1]
         time.sleep(0.05)
     os.kill(played.pid, signal.SIGINT)
-    _, errors = played.communicate(timeout=60)
+    _, errors = played.communicate(timeout=CEILING_S)
     assert played.returncode != 0
     assert "KeyboardInterrupt" in errors
     (folder,) = tmp_path.iterdir()

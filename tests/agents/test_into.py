@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ import pytest
 
 from tests.agents.command import toolhop
 from tests.launcher import SERVED, Launched
+from tests.waiting import Gate
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_agents.scripted.responder import responder
-from toolhop_env.messages import Reply
 from toolhop_env.runs.store import RunStore
 from toolhop_tools.load import load
 from toolhop_tools.scenarios.label import Scenario, label_of
@@ -104,22 +103,22 @@ def test_a_killed_run_of_made_items_resumes_to_the_same_table(
     play = binding_of("scenarios").agents["asks-when-missing"]
     answering = responder(load(made), play, 0)
 
-    def slowly(request: Request) -> Reply:
-        time.sleep(0.02)
-        return answering(request)
+    gate, cut = Gate(answering, 6), tmp_path / "cut"
 
-    with LoopbackServer(slowly) as server:
+    def given(server: LoopbackServer, log_dir: Path) -> tuple[str, ...]:
         model = ("--model", "openai/loop", "--base-url", server.base_url, "--max-samples", "1")
-        whole = answer("run", *flags(certificates, tmp_path / "whole", "--into", INTO, *model))
-        asked, cut = server.requests, tmp_path / "cut"
-        given = flags(certificates, cut, "--into", INTO, *model)
+        return flags(certificates, log_dir, "--into", INTO, *model)
+
+    with LoopbackServer(answering) as server:
+        whole = answer("run", *given(server, tmp_path / "whole"))
+    with LoopbackServer(gate) as server:
         env = {**os.environ, "OPENAI_API_KEY": "none"}
-        process = Launched("run", *given, env=env, imports=SERVED)
-        while server.requests < asked + 6 and process.poll() is None:
-            time.sleep(0.01)
+        process = Launched("run", *given(server, cut), env=env, imports=SERVED)
+        gate.wait()
         process.kill()
         assert process.wait() == -signal.SIGKILL
         process.communicate()
+        gate.open()
         (folder,) = cut.glob("*")
         resumed = answer("run", "--resume", str(folder), "--json")
     assert timeless(resumed) == timeless(whole)

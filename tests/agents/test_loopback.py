@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.faults.engines import until
+from tests.waiting import until
 from toolhop_agents.models import loopback
 from toolhop_agents.models.fault_plan import FaultPlan, RequestFault
 from toolhop_agents.models.loopback import LoopbackServer, Request

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import pytest
@@ -27,6 +25,7 @@ from tests.agents.provider_conversations import (
     chat,
 )
 from tests.agents.thinking_servers import Anthropic
+from tests.serving import Exchange, Server
 from toolhop_agents.judge.judges import ModelJudge, Said
 from toolhop_agents.models.base import ModelFault
 from toolhop_agents.models.clients import open_model
@@ -68,46 +67,18 @@ KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_K
         "OPENROUTER_API_KEY", "HOSTED_VLLM_API_KEY")  # fmt: skip
 
 
-@dataclass
-class Provider:
-    """A server that says what is written, and keeps what it is sent; enter it with ``with``."""
+class Provider(Server):
+    """Says what is written, and keeps what it is sent."""
 
-    replies: Sequence[Body]
-    requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    def __init__(self, replies: Sequence[Body]) -> None:
+        self.replies = replies
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        super().__init__(self._say)
 
-    def __post_init__(self) -> None:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                reply = outer.replies[len(outer.requests)]
-                outer.requests.append((self.path.partition("?")[0], body))
-                text = json.dumps(reply).encode()
-                self.send_response(400 if reply.get("error") else 200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            def log_message(self, *rest: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+    def _say(self, exchange: Exchange) -> None:
+        said = self.replies[len(self.requests)]
+        self.requests.append((exchange.path.partition("?")[0], json.loads(exchange.body)))
+        exchange.send(said, 400 if said.get("error") else 200)
 
 
 def given(reply: Reply, numbers: Iterator[int]) -> list[Message]:

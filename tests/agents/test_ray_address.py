@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from tests.serving import Server
+from tests.waiting import CEILING_S
 from toolhop_agents.cluster import connect
 from toolhop_agents.cluster.connect import ClusterFault, _reach
 
@@ -64,14 +65,13 @@ def test_what_is_no_head_is_told(
     assert "fix: " in str(found.value)
 
 
-def test_a_web_server_is_told() -> None:
-    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+def test_a_web_server_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "ANSWER_S", CEILING_S)
+    with Server(lambda exchange: exchange.send(b"", 404)) as server:
         began = time.monotonic()
         with pytest.raises(ClusterFault, match="is no head of a Ray cluster"):
-            _reach(f"127.0.0.1:{server.server_port}")
-        server.shutdown()
-    assert time.monotonic() - began < connect.ANSWER_S
+            _reach(server.base_url.removeprefix("http://"))
+    assert time.monotonic() - began < CEILING_S
 
 
 def test_a_head_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +17,7 @@ from tests.agents import command
 from tests.agents.test_cli_certify import made
 from tests.launcher import Launched
 from tests.toolhop_tools.rows import write
+from tests.waiting import Gate
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_env.messages import Message, Reply, Usage
 from toolhop_tools.blind.siblings import gold_plan
@@ -59,7 +58,6 @@ class Server:
         """Requests by model."""
         self.bodies: list[dict[str, Any]] = []
         self.conversations: list[tuple[Message, ...]] = []
-        self.wait_s = 0.0
         self._lock = threading.Lock()
 
     def __call__(self, request: Request) -> Reply:
@@ -67,7 +65,6 @@ class Server:
             self.asked[request.model] += 1
             self.bodies.append(dict(request.body))
             self.conversations.append(request.messages)
-        time.sleep(self.wait_s)
         name = request.model
         if name.startswith("plain-"):
             if "response_format" in request.body:
@@ -234,34 +231,26 @@ def test_a_kill_asks_for_nothing_twice(
     rows: str, server: tuple[Server, str], tmp_path: Path
 ) -> None:
     write(tmp_path, [made(number) for number in range(1, 7)])
-    server[0].wait_s = 0.1
-    more = ("--readers", "openai/right", "--reader-base-url", server[1], "--max-samples", "2")
-    flags = (
-        "certify",
-        "--data",
-        rows,
-        "--sandbox",
-        "process",
-        "--out",
-        str(tmp_path / "c.jsonl"),
-        *more,
-    )
+    gate = Gate(server[0], 7)
     path = tmp_path / "c.readings.jsonl"
-    process = Launched(*flags, cwd=tmp_path)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not (
-        path.exists() and path.read_bytes().count(b'"reply"') >= 4
-    ):
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
-    time.sleep(0.3)  # what was under way reaches the server's count
-    kept = path.read_bytes().count(b'"kind": "reply"')
-    asked = server[0].asked.total()
-    assert 4 <= kept < 18
-    done = command.toolhop(*flags, "--json", cwd=tmp_path)
+    with LoopbackServer(gate) as loopback:
+        flags = (
+            *("certify", "--data", rows, "--sandbox", "process"),
+            *("--out", str(tmp_path / "c.jsonl")),
+            *("--readers", "openai/right", "--reader-base-url", loopback.base_url),
+            *("--max-samples", "2"),
+        )
+        process = Launched(*flags, cwd=tmp_path)
+        gate.wait(clients=2)
+        process.kill()
+        process.communicate()
+        gate.open()
+        kept = path.read_bytes().count(b'"kind": "reply"')
+        asked = gate.asked
+        assert 0 < kept < 18
+        done = command.toolhop(*flags, "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["claims"]["read"]["items"] == 6, done.stderr
-    assert server[0].asked.total() - asked == 18 - kept
+    assert gate.asked - asked == 18 - kept
 
 
 BAD: dict[str, tuple[tuple[str, ...], str]] = {

@@ -7,14 +7,12 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 
 import pytest
 
+from tests.serving import Exchange, Server
 from toolhop_agents.models.bounded import reply_limit
 
 MAX_TOKENS = 256
@@ -44,77 +42,43 @@ EVENTS = {
 }
 
 
-class Server(ThreadingHTTPServer):
+class Flood(Server):
     """Answers each request with a flood of one kind, until the client goes."""
 
-    daemon_threads = True
-    requests = 0
-    kind = ""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
         self.paths: list[str] = []
+        """Of the requests."""
+        super().__init__(self._answer)
 
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        self.server.requests += 1
-        self.server.paths.append(self.path)
-        kind = self.server.kind
-        body = json.dumps(MESSAGE if "messages" in self.path else ANSWER).encode()
-        self.send_response(500 if kind == "error" else 200)
-        self.send_header(
-            "content-type", "text/event-stream" if kind in EVENTS else "application/json"
-        )
-        if kind == "small":
-            packed = gzip.compress(body)
-            self.send_header("content-encoding", "gzip")
-            self.send_header("content-length", str(len(packed)))
-            self.end_headers()
-            self.wfile.write(packed)
-            return
-        if kind == "told":
-            self.send_header("content-length", str(2**31))
-        elif kind == "gzip":
-            self.send_header("content-encoding", "gzip")
-            self.send_header("connection", "close")
-        else:
-            self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-        try:
-            self.flood(kind)
-        except OSError:
-            self.close_connection = True
-
-    def flood(self, kind: str) -> None:
+    def _answer(self, exchange: Exchange) -> None:
+        self.paths.append(exchange.path)
+        body = MESSAGE if "messages" in exchange.path else ANSWER
+        match self.kind:
+            case "small":
+                packed = gzip.compress(json.dumps(body).encode())
+                exchange.send(packed, headers={"Content-Encoding": "gzip"})
+                return
+            case "told":
+                headers = {"Content-Length": str(2**31)}
+            case "gzip":
+                headers = {"Content-Encoding": "gzip", "Connection": "close"}
+            case _:
+                headers = {"Transfer-Encoding": "chunked"}
+        if self.kind in EVENTS:
+            headers["Content-Type"] = "text/event-stream"
+        exchange.close_connection = True
+        exchange.begin(500 if self.kind == "error" else 200, headers)
         packer = zlib.compressobj(9, wbits=31)
         for _ in range(2048):
-            if kind == "told":
-                self.wfile.write(ZEROS)
-            elif kind == "gzip":
-                self.wfile.write(packer.compress(ZEROS))
+            if self.kind == "told":
+                exchange.wfile.write(ZEROS)
+            elif self.kind == "gzip":
+                exchange.wfile.write(packer.compress(ZEROS))
             else:
-                part = EVENTS.get(kind, ZEROS)
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
-        self.wfile.write(packer.flush() if kind == "gzip" else b"0\r\n\r\n")
-        self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def serving(kind: str) -> Iterator[Server]:
-    running = Server()
-    running.kind = kind
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    yield running
-    running.shutdown()
-    running.server_close()
+                part = EVENTS.get(self.kind, ZEROS)
+                exchange.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        exchange.wfile.write(packer.flush() if self.kind == "gzip" else b"0\r\n\r\n")
 
 
 ASK = """
@@ -152,8 +116,8 @@ anyio.run(main, *sys.argv[1:])
 def test_a_flood_ends_with_a_clear_error_after_one_request_and_little_memory(model: str) -> None:
     """One process for all kinds: `litellm` takes seconds to import."""
     with ExitStack() as stack:
-        small, *floods = [stack.enter_context(serving(kind)) for kind in ("small", *FLOODS)]
-        addresses = [f"http://127.0.0.1:{one.server_port}/{one.kind}" for one in (small, *floods)]
+        small, *floods = [stack.enter_context(Flood(kind)) for kind in ("small", *FLOODS)]
+        addresses = [f"{one.base_url}/{one.kind}" for one in (small, *floods)]
         done = subprocess.run(
             [sys.executable, "-c", ASK, model, *addresses],
             capture_output=True, text=True,
@@ -166,7 +130,7 @@ def test_a_flood_ends_with_a_clear_error_after_one_request_and_little_memory(mod
         assert f"the reply has more than {reply_limit(MAX_TOKENS):,} bytes" in message, kind
         assert "--max-tokens" in message, kind
     assert int(more_mib) < 64
-    assert [flood.requests for flood in floods] == [1] * len(FLOODS)
+    assert [len(flood.paths) for flood in floods] == [1] * len(FLOODS)
 
 
 def test_litellm_makes_no_more_of_a_stream_than_its_tokens_need() -> None:
@@ -177,8 +141,8 @@ def test_litellm_makes_no_more_of_a_stream_than_its_tokens_need() -> None:
         "events-pieces": "commas, brackets and braces in a line",
     }
     with ExitStack() as stack:
-        small, *floods = [stack.enter_context(serving(kind)) for kind in ("small", *kinds)]
-        addresses = [f"http://127.0.0.1:{one.server_port}/{one.kind}" for one in (small, *floods)]
+        small, *floods = [stack.enter_context(Flood(kind)) for kind in ("small", *kinds)]
+        addresses = [f"{one.base_url}/{one.kind}" for one in (small, *floods)]
         done = subprocess.run(
             [sys.executable, "-c", ASK, "litellm/openai/m", *addresses],
             capture_output=True, text=True, env={**os.environ, "OPENAI_API_KEY": "k"},
@@ -188,7 +152,7 @@ def test_litellm_makes_no_more_of_a_stream_than_its_tokens_need() -> None:
     for message, unit in zip(said, kinds.values(), strict=True):
         assert f" {unit} fix: " in message
     assert int(more_mib) < 64
-    assert [flood.requests for flood in floods] == [1] * len(kinds)
+    assert [len(flood.paths) for flood in floods] == [1] * len(kinds)
 
 
 OTHERS = """
@@ -216,9 +180,9 @@ anyio.run(main, *sys.argv[1:])
 
 def test_litellm_works_as_before_for_others_in_the_process() -> None:
     """Their requests have neither a limit nor a model's query, also after a model was asked."""
-    with serving("small") as server:
+    with Flood("small") as server:
         done = subprocess.run(
-            [sys.executable, "-c", OTHERS, f"http://127.0.0.1:{server.server_port}/v1"],
+            [sys.executable, "-c", OTHERS, f"{server.base_url}/v1"],
             capture_output=True, text=True,
             env={**os.environ, "OPENAI_API_KEY": "k", "QUERY": "of-the-model"},
         )  # fmt: skip

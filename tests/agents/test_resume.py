@@ -17,6 +17,7 @@ import pytest
 from tests.agents.command import toolhop
 from tests.agents.items import small_item
 from tests.agents.test_runs import environment, flags_for, run, started
+from tests.waiting import CEILING_S, Gate
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import item_of, responder
@@ -119,7 +120,7 @@ def test_the_time_of_a_session_can_be_limited(data: DataSet, tmp_path: Path) -> 
         flags = (*asked(server), "--max-samples", "1", "--run-time-limit", "0.5")
         code, answer = run(data, tmp_path, *flags)
         assert (code, answer["stopped_by"]) == (1, "run_time_limit")
-        code, answer = resume(answer["run"], "--run-time-limit", "60")
+        code, answer = resume(answer["run"], "--run-time-limit", "600")
     assert (code, right(answer)) == (0, 1.0)
 
 
@@ -202,19 +203,14 @@ def test_errored_episodes_are_played_again_and_mistakes_stay(data: DataSet, tmp_
 
 def test_an_interrupted_run_goes_on_where_it_was(data: DataSet, tmp_path: Path) -> None:
     talker = Talker(data)
-
-    def slow(request: Request) -> Reply:
-        time.sleep(0.05)
-        return talker(request)
-
-    with LoopbackServer(slow) as server:
+    gate = Gate(talker, 9)
+    with LoopbackServer(gate) as server:
         process = started(data, tmp_path, *asked(server), "--max-samples", "2")
-        deadline = time.monotonic() + 30
-        while len(talker.asked) < 9 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        gate.wait(clients=2)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=CEILING_S)
         assert process.returncode == 130
+        gate.open()
         folder = json.loads(out)["run"]
         assert f"toolhop run --resume {folder}" in err
         code, answer = resume(folder, "--max-samples", "4", "--log-dir", "elsewhere")

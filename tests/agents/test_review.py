@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 from tests.agents import command
 from tests.agents.made_folder import NAMES, write_folder
+from tests.waiting import CEILING_S
 from toolhop_agents.construct.command import construct
 from toolhop_agents.construct.reviews import NAME, Material, ReviewError, add, read
 from toolhop_agents.review.bench import Bench
@@ -324,7 +325,7 @@ class Client:
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
         self.path = parts.path
-        self.connection = HTTPConnection(str(parts.hostname), parts.port or 0, timeout=10)
+        self.connection = HTTPConnection(str(parts.hostname), parts.port or 0, timeout=CEILING_S)
 
     def close(self) -> None:
         self.connection.close()

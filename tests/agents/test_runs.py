@@ -6,7 +6,7 @@ import json
 import os
 import re
 import signal
-import time
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 from tests.agents.command import toolhop
 from tests.agents.items import small_item
 from tests.launcher import SERVED, Launched
+from tests.waiting import CEILING_S, until
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.signals import until_signal
@@ -403,7 +404,7 @@ def test_a_run_of_before_there_was_a_limit_of_a_reply_is_resumed_without(
 
 
 def started_run(data: DataSet, log_dir: Path, url: str) -> tuple[Launched, Path]:
-    flags = ("--model", "openai/x", "--base-url", url, "--max-samples", "2", "--timeout", "60")
+    flags = ("--model", "openai/x", "--base-url", url, "--max-samples", "2", "--timeout", "600")
     process = started(data, log_dir, *flags)
     assert process.stderr is not None
     line = process.stderr.readline()
@@ -449,20 +450,19 @@ def test_stops_and_other_options_are_in_each_request_and_in_the_manifest(
 def test_an_interrupted_run_keeps_every_finished_episode(
     how: signal.Signals, data: DataSet, tmp_path: Path
 ) -> None:
-    answers = responder(data, choose("oracle"), 0)
+    answers, ended = responder(data, choose("oracle"), 0), threading.Event()
 
     def slow_at_last(request: Request) -> Reply:
         if any(f"(small-{n})" in m.content for m in request.messages for n in (5, 6)):
-            time.sleep(30)
+            ended.wait(CEILING_S)
         return answers(request)
 
     with LoopbackServer(slow_at_last) as server:
         process, folder = started_run(data, tmp_path, server.base_url)
-        deadline = time.monotonic() + 30
-        while finished(folder) < 4 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: finished(folder) == 4, "four episodes")
         process.send_signal(how)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=CEILING_S)
+        ended.set()
     assert "Traceback" not in err
     store = RunStore.open(folder)
     verdicts = [score(trace) for trace in store.traces() if trace.ended]

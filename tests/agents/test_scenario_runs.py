@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.agents.command import TOOLHOP, toolhop
+from tests.agents.command import toolhop
 from tests.env import scenes
 from tests.env.scenes import CAPITAL
+from tests.launcher import SERVED, Launched
+from tests.waiting import Gate
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_agents.prompts import tool_lines
@@ -140,23 +137,16 @@ def test_the_inventing_agent_makes_up_what_the_question_hides(data: str, tmp_pat
 def test_a_killed_run_resumes_to_the_same_episodes(data: str, tmp_path: Path) -> None:
     with served(data, "asks-when-missing") as whole:
         _, wanted = run(data, tmp_path / "whole", *over(whole))
-    folder, finished = tmp_path / "cut", 0
+    folder = tmp_path / "cut"
     play = binding_of("scenarios").agents["asks-when-missing"]
-    answering = responder(load(data), play, 0)
-
-    def slowly(request: Request) -> Reply:
-        time.sleep(0.05)
-        return answering(request)
-
-    with LoopbackServer(slowly) as server:
+    gate = Gate(responder(load(data), play, 0), 12)
+    with LoopbackServer(gate) as server:
         given = ["--data", data, "--sandbox", "process", *over(server), "--max-samples", "1"]
-        command = [*TOOLHOP, "run", *given, "--log-dir", str(folder)]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
-        while server.requests < 12 and process.poll() is None:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process = Launched("run", *given, "--log-dir", str(folder), imports=SERVED)
+        gate.wait()
+        process.kill()
+        process.communicate()
+        gate.open()
         (cut,) = folder.glob("*")
         finished = sum(trace.ended is not None for trace in RunStore.open(cut).traces())
         done = toolhop("run", "--resume", str(cut), "--json")

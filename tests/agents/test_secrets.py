@@ -13,19 +13,19 @@ import os
 import quopri
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote, unquote
 
 import click
 import pytest
 
-from tests.agents.command import TOOLHOP, toolhop
+from tests.agents.command import toolhop
 from tests.agents.test_flags import flags
 from tests.agents.test_relytoolbench_runs import data as data
+from tests.launcher import SERVED, Launched
+from tests.serving import Exchange, Server
 from toolhop_env.runs.packing import Packing, pack
 from toolhop_env.runs.segments import segments
 from toolhop_env.runs.store import RunStore
@@ -44,6 +44,7 @@ SECRETS = {
 URL_SECRETS = ("user-part-9041", "url-query-3377")
 OSC52, OSC8, CLEAR, C1 = "\x1b]52;c;cm0gLXJm\x07", "\x1b]8;;http://evil\x07", "\x1b[2J", "\x9b2J"
 CLIENTS = ("openai/echo", "litellm/openai/echo")
+CLIENT_MODULES = (*SERVED, "toolhop_agents.models.litellm_model")
 OPTIONS = (
     "--request-option",
     'extra_headers={"X-Gate": "Bearer ${GATE_TOKEN}", "X-Org": "${PLAIN_HEADER}"}',
@@ -51,55 +52,32 @@ OPTIONS = (
 )  # fmt: skip
 
 
-class Echo:
-    """A server that speaks chat completions and says what it was sent, in `said` of a request."""
+class Echo(Server):
+    """Speaks chat completions and says what it was sent, in `said` of a request."""
 
     def __init__(self, status: int = 200) -> None:
-        echo = self
+        self.status = status
         self.seen: list[str] = []
+        super().__init__(self._tell)
+        self.url = f"{self.base_url}/v1"
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- its name there
-                pass
-
-            def do_GET(self) -> None:
-                self._send(200, {"object": "list", "data": []})
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                told = f"{self.headers.get('Authorization')} {self.headers.get('X-Gate')} "
-                told += f"{self.headers.get('X-Org')} {self.path} {SECRETS['QUOTED_PASSWORD']}"
-                told += f" {self.headers.get('Proxy-Authorization')}"
-                echo.seen.append(told)
-                told += " ".join(["", *_forms(SECRETS["OPENAI_API_KEY"])])
-                if status == 200:
-                    self._send(200, _completion(body, told))
-                else:
-                    text = f"{told} {quote(told)} {OSC52}{OSC8}{CLEAR}{C1}"
-                    self._send(status, {"error": {"message": text, "type": told, "code": told}})
-
-            def _send(self, code: int, body: Mapping[str, Any]) -> None:
-                content = json.dumps(body).encode()
-                self.send_response(code)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                self.send_header("X-Echo", self.headers.get("Authorization", ""))
-                self.end_headers()
-                self.wfile.write(content)
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+    def _tell(self, exchange: Exchange) -> None:
+        headers = exchange.headers
+        sent_back = {"X-Echo": headers.get("Authorization", "")}
+        if exchange.command == "GET":
+            exchange.send({"object": "list", "data": []}, headers=sent_back)
+            return
+        told = f"{headers.get('Authorization')} {headers.get('X-Gate')} "
+        told += f"{headers.get('X-Org')} {exchange.path} {SECRETS['QUOTED_PASSWORD']}"
+        told += f" {headers.get('Proxy-Authorization')}"
+        self.seen.append(told)
+        told += " ".join(["", *_forms(SECRETS["OPENAI_API_KEY"])])
+        if self.status == 200:
+            exchange.send(_completion(json.loads(exchange.body), told), headers=sent_back)
+        else:
+            text = f"{told} {quote(told)} {OSC52}{OSC8}{CLEAR}{C1}"
+            error = {"message": text, "type": told, "code": told}
+            exchange.send({"error": error}, self.status, sent_back)
 
 
 def _completion(body: Mapping[str, Any], told: str) -> dict[str, Any]:
@@ -125,11 +103,15 @@ def _completion(body: Mapping[str, Any], told: str) -> dict[str, Any]:
 def ran(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[bytes]:
     """The command in `folder`, with all secrets in its environment; what it prints is kept."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TOOLHOP")}
-    done = subprocess.run([*TOOLHOP, *arguments], cwd=folder, capture_output=True, check=False,
-                          env={**kept, **SECRETS, **env}, timeout=300)  # fmt: skip
     number = len([*folder.glob("printed-*")])
-    (folder / f"printed-{number}").write_bytes(done.stdout + b"\n" + done.stderr)
-    return done
+    out, err = (folder / f"printed-{number}-{stream}" for stream in ("out", "err"))
+    with out.open("wb") as stdout, err.open("wb") as stderr:
+        process = Launched(
+            *arguments, cwd=folder, env={**kept, **SECRETS, **env}, imports=CLIENT_MODULES,
+            stdout=stdout.fileno(), stderr=stderr.fileno(),
+        )  # fmt: skip
+        code = process.wait(300)
+    return subprocess.CompletedProcess(arguments, code, out.read_bytes(), err.read_bytes())
 
 
 def leaks(folder: Path) -> dict[str, list[str]]:

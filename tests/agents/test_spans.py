@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agents.command import toolhop
+from tests.serving import Exchange, Server
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_agents.runs.spans import CONVENTIONS
 from toolhop_agents.scripted.choose import choose
@@ -37,35 +36,17 @@ class Span:
     failed: bool
 
 
-class Collector:
+class Collector(Server):
     """Receives OTLP over HTTP."""
 
     def __init__(self) -> None:
-        received: list[bytes] = []
-        self.received = received
+        self.received: list[bytes] = []
+        super().__init__(self._receive)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                assert self.path == "/v1/traces"
-                received.append(self.rfile.read(int(self.headers["content-length"])))
-                self.send_response(200)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
-
-    def __enter__(self) -> Collector:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+    def _receive(self, exchange: Exchange) -> None:
+        assert exchange.path == "/v1/traces"
+        self.received.append(exchange.body)
+        exchange.send(b"")
 
     def scopes(self) -> Iterator[Any]:
         service = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
@@ -114,7 +95,7 @@ def played(folder: Path, *flags: str) -> list[Span]:
         return Reply(reply.content, calls, Usage(100, 7), model="loop-1", finish_reason="stop")
 
     with LoopbackServer(say) as server, Collector() as collector:
-        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.base_url}
         done = toolhop(
             "run", "--model", "openai/loop", "--base-url", server.base_url, "--sandbox", "process",
             "--sample-id", "geography-1", "--log-dir", str(folder), *flags, env=env,

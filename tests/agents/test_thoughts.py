@@ -28,6 +28,7 @@ from tests.agents.thinking_servers import (
     thought,
 )
 from tests.launcher import SERVED, Launched
+from tests.waiting import CEILING_S
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_agents.models.strict_schemas import strict_problem
@@ -644,7 +645,7 @@ class Stops:
         self.asked[f"{question} {len(said)}"] += 1
         if (len(self._items), len(said)) == (2, 1) and not self.reached.is_set():
             self.reached.set()
-            self.let_go.wait(60)
+            self.let_go.wait(CEILING_S)
         return self._play(request)
 
 
@@ -671,7 +672,7 @@ def test_a_killed_run_goes_on_where_it_was(
             "--sandbox", "process", "--limit", "3", "--max-samples", "1", *flags,
             env=environment(), imports=SERVED,
         )  # fmt: skip
-        assert stops.reached.wait(60), process.communicate(timeout=5)
+        assert stops.reached.wait(CEILING_S), "the second item's second request"
         process.kill()
         assert process.wait() == -signal.SIGKILL
         process.communicate()

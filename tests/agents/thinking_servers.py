@@ -6,15 +6,13 @@ earlier reply is missing, altered or at another reply, or that sends what the pr
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
+from tests.serving import Exchange, Server
 from toolhop_agents.models.loopback import Request, RequestResponder
 from toolhop_agents.models.wire_reading import messages_from_wire, tools_from_wire
 from toolhop_env.messages import Reply, Thoughts, Usage
@@ -114,59 +112,34 @@ def _check(message: Body, wanted: Thoughts) -> None:
 # --- Anthropic's own protocol ----------------------------------------------------------------
 
 
-@dataclass
-class OwnProtocol:
+class OwnProtocol(Server):
     """A provider that speaks a protocol of its own; enter it with ``with``."""
 
-    answer: RequestResponder
-
-    def __post_init__(self) -> None:
+    def __init__(self, answer: RequestResponder) -> None:
+        self.answer = answer
         self.refusals: list[str] = []
         self.requests = self.streams = 0
-        outer = self
+        super().__init__(self._say)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.requests += 1
-                streamed = body.pop("stream", False) or ":stream" in self.path
-                try:
-                    status, said = 200, outer.respond(body)
-                except Exception as error:  # noqa: BLE001 -- the client is told, the test reads it
-                    outer.refusals.append(repr(error))
-                    status = 400
-                    said = {"type": "error", "error": {"type": "invalid_request_error",
-                                                       "message": repr(error)}}  # fmt: skip
-                streamed = streamed and status == 200
-                outer.streams += streamed
-                text = _as_events(outer.events(said)) if streamed else json.dumps(said).encode()
-                text = outer.sent(text)
-                kind = "text/event-stream" if streamed else "application/json"
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                with contextlib.suppress(ConnectionError):  # of a client that was killed
-                    self.wfile.write(text)
-
-            def log_message(self, *rest: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+    def _say(self, exchange: Exchange) -> None:
+        if exchange.command == "GET":
+            exchange.send(b"", 404)  # it lists no models
+            return
+        body = json.loads(exchange.body)
+        self.requests += 1
+        streamed = body.pop("stream", False) or ":stream" in exchange.path
+        try:
+            status, said = 200, self.respond(body)
+        except Exception as error:  # noqa: BLE001 -- the client is told, the test reads it
+            self.refusals.append(repr(error))
+            status = 400
+            said = {"type": "error", "error": {"type": "invalid_request_error",
+                                               "message": repr(error)}}  # fmt: skip
+        streamed = streamed and status == 200
+        self.streams += streamed
+        text = _as_events(self.events(said)) if streamed else json.dumps(said).encode()
+        kind = "text/event-stream" if streamed else "application/json"
+        exchange.send(self.sent(text), status, {"Content-Type": kind})
 
     def respond(self, body: Body) -> Body:
         """The response to a request. Raises `Refused`."""

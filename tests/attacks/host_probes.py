@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from tests.attacks.sabotage import Bench
 
 SOON_S = 2.0
-"""Within this what has to end has ended."""
+"""Within this what has to end has ended; where a step is left out it is not waited for longer."""
+PATIENT_S = 60.0
+"""The same on a busy machine, where every step is in place."""
 LONG = Program("def f():\n    return 'x' * 500_000", "f")
 DRAWING = Program("import random\ndef f():\n    return random.random()", "f")
 STRANGER = """
@@ -50,17 +52,17 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
 Attacks = Mapping[str, suite.Attack]
 
 
-async def _soon(condition: Callable[[], bool]) -> bool:
-    with anyio.move_on_after(SOON_S):
+async def _soon(condition: Callable[[], bool], within_s: float = PATIENT_S) -> bool:
+    with anyio.move_on_after(within_s):
         while not condition():  # noqa: ASYNC110 -- other processes set no event
             await anyio.sleep(0.01)
         return True
     return False
 
 
-async def _gone(pids: list[int]) -> list[str]:
+async def _gone(pids: list[int], within_s: float) -> list[str]:
     """Which of these processes are still there in the end; they are killed then."""
-    await _soon(lambda: not any(map(process_tree.lives, pids)))
+    await _soon(lambda: not any(map(process_tree.lives, pids)), within_s)
     left = [pid for pid in pids if process_tree.lives(pid)]
     for pid in left:
         with contextlib.suppress(ProcessLookupError):
@@ -75,7 +77,7 @@ async def standbys_end_with_their_worker(bench: Bench, attacks: Attacks) -> list
         await _soon(lambda: bool(process_tree.children(worker.pid)))
         standbys = process_tree.children(worker.pid)
         worker.kill()
-        return await _gone(standbys)
+        return await _gone(standbys, bench.soon_s)
 
 
 async def children_end_with_their_call(bench: Bench, attacks: Attacks) -> list[str]:
@@ -83,7 +85,7 @@ async def children_end_with_their_call(bench: Bench, attacks: Attacks) -> list[s
     outcome = await bench.call(attacks["layers/leaves_a_child"])
     if not isinstance(outcome, Returned):
         return [f"no child was made: {outcome}"]
-    return await _gone([int(outcome.json_text)])
+    return await _gone([int(outcome.json_text)], bench.soon_s)
 
 
 async def children_end_with_their_run(bench: Bench, attacks: Attacks) -> list[str]:
@@ -108,7 +110,7 @@ async def children_end_with_their_run(bench: Bench, attacks: Attacks) -> list[st
         await _soon(forked)
         worker.link.close()
         tasks.cancel_scope.cancel()
-    return await _gone(made) if made else ["no child was made"]
+    return await _gone(made, bench.soon_s) if made else ["no child was made"]
 
 
 async def calls_draw_other_numbers(bench: Bench, attacks: Attacks) -> list[str]:
@@ -124,7 +126,8 @@ async def ended_calls_are_gone(bench: Bench, attacks: Attacks) -> list[str]:
     # What it was asked for before is there when it answers this.
     await worker.link.ping()
     gone = await _soon(
-        lambda: len(process_tree.children(worker.process.pid)) <= worker.link.waiting
+        lambda: len(process_tree.children(worker.process.pid)) <= worker.link.waiting,
+        bench.soon_s,
     )
     return [] if gone else ["a call that has replied computes on"]
 
@@ -139,10 +142,10 @@ async def ended_sessions_leave_no_process(bench: Bench, attacks: Attacks) -> lis
         worker: Any = bench.pool._started[-1]
         pid, link = worker.process.pid, worker.link
         may_stay = link.facts["seccomp"]
-        await _soon(lambda: len(process_tree.children(pid)) == link.waiting == 2)
+        await _soon(lambda: len(process_tree.children(pid)) == link.waiting == 2, bench.soon_s)
         await session.call(busy, {})
         # Nothing is tidied up before the session ends: the event loop does not turn meanwhile.
-        deadline_s = time.monotonic() + SOON_S
+        deadline_s = time.monotonic() + bench.soon_s
         while len(before := process_tree.children(pid)) < 3 and time.monotonic() < deadline_s:
             time.sleep(0.01)  # noqa: ASYNC251
     await link.ping()
@@ -151,7 +154,7 @@ async def ended_sessions_leave_no_process(bench: Bench, attacks: Attacks) -> lis
         there = {*before} & {*process_tree.children(pid)}
         return [one for one in there if not may_stay or _was_given_a_program(one)]
 
-    ended = await _soon(lambda: not left())
+    ended = await _soon(lambda: not left(), bench.soon_s)
     return [] if ended else [f"of an ended session is left: {left()}"]
 
 
@@ -246,7 +249,7 @@ async def daemons_end_with_their_session(bench: Bench, attacks: Attacks) -> list
         listed: list[list[str]] = top(worker.container_id)["Processes"]
         return sum("<defunct>" not in " ".join(one) for one in listed) <= expected
 
-    return [] if await _soon(alone) else ["a daemon lives on"]
+    return [] if await _soon(alone, bench.soon_s) else ["a daemon lives on"]
 
 
 async def others_go_on_while_a_result_is_read(bench: Bench, attacks: Attacks) -> list[str]:
@@ -256,7 +259,7 @@ async def others_go_on_while_a_result_is_read(bench: Bench, attacks: Attacks) ->
 
     def reads(_: str, **__: object) -> None:
         loop.call_soon_threadsafe(turned.set)
-        read.append(turned.wait(SOON_S))
+        read.append(turned.wait(bench.soon_s))
 
     with (
         patch.object(json_text, "check", reads),
@@ -303,10 +306,10 @@ async def another_user_is_turned_away(bench: Bench, attacks: Attacks) -> list[st
             [sys.executable, "-c", STRANGER, str(place.folder / folders.SOCKET)]
         )
         try:
-            with anyio.move_on_after(SOON_S * 5):
+            with anyio.move_on_after(PATIENT_S):
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_turned_away, stranger, tasks.cancel_scope)
-                    with await place.worker(SOON_S * 10, still_starting, maps_no_users) as one:
+                    with await place.worker(2 * PATIENT_S, still_starting, maps_no_users) as one:
                         return [f"let in: user {_user(one)}"]
         finally:
             stranger.kill()

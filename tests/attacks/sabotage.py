@@ -121,6 +121,8 @@ class Bench:
     session: Session
     folder: Path
     kind: str
+    soon_s: float = host_probes.SOON_S
+    """How long a probe waits for what has to come."""
     canaries: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -159,7 +161,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(mother: Mother | None, out: Iterable[Step]) -> AsyncIterator[Bench]:
+async def bench(
+    mother: Mother | None, out: Iterable[Step], soon_s: float = host_probes.SOON_S
+) -> AsyncIterator[Bench]:
     """A worker without these steps: forked by this mother, or without one in a container."""
     out = tuple(out)
     with ExitStack() as undo:
@@ -175,7 +179,7 @@ async def bench(mother: Mother | None, out: Iterable[Step]) -> AsyncIterator[Ben
         launcher = Without(out=out, mother=mother) if mother else ContainerWithout(out=out)
         kind = "process" if mother else "docker"
         async with PooledSandbox(launcher, policy="none") as pool, pool.session() as session:
-            yield Bench(pool, session, folder, kind, canaries)
+            yield Bench(pool, session, folder, kind, soon_s, canaries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +227,8 @@ async def _play(kind: str, forking: Mother | None, chosen: Callable[[str], bool]
             without[key] = {name: await place.problems(name, known) for name in names}
     in_place: dict[str, dict[str, list[str]]] = {}
     for keys, noticing in before.items():
-        async with bench(forking, (everything[key] for key in keys)) as place:
+        behind = (everything[key] for key in keys)
+        async with bench(forking, behind, host_probes.PATIENT_S) as place:
             found = {name: await place.problems(name, known) for name in sorted(noticing)}
             in_place[label(keys)] = found
     return Seen(without, in_place)

@@ -41,9 +41,9 @@ from toolhop_sandbox.process import ProcessLauncher, ProcessWorker
 from toolhop_sandbox.standbys import Loadable
 
 TOOLS = Path(__file__).parent / "tools"
-ANSWER_S = 2.0
+ANSWER_S = 30.0
 """Within this the call after an attack is answered, by the same worker or by another."""
-SETTLE_S = 2.0
+SETTLE_S = 30.0
 """Within this what an attack left running is gone."""
 CANARIES = ("another tool's source", "another episode's arguments", "environment", "file")
 SUBREAPER = 36

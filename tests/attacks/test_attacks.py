@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tests.attacks.steps import steps
 from tests.attacks.suite import Arena, Attack, arena
 from tests.attacks.witness import Ran, unlike
 from tests.sandbox.conftest import require_engine
+from tests.waiting import until, until_async
 from toolhop_sandbox.base import Limits, Policy, Program
 from toolhop_sandbox.outcome import Outcome, Raised, Returned, TimedOut, TooLarge
 from toolhop_sandbox.pool import PooledSandbox
@@ -104,19 +106,16 @@ def test_a_standby_has_given_up_its_powers(tmp_path: Path) -> None:
         worker = place.pool._started[0]
         assert isinstance(worker, ProcessWorker)
         for pid in process_tree.children(worker.process.pid):
-            deadline = time.monotonic() + 5
             # It gives them up one after another once it was forked.
-            while (told := powers(pid)) != {"NoNewPrivs": 1, "Seccomp": 2, "CapEff": 0}:
-                assert time.monotonic() < deadline, told
-                time.sleep(0.01)
+            until(partial(has_no_powers, pid), "a standby without powers")
 
 
-def powers(pid: int) -> dict[str, int]:
+def has_no_powers(pid: int) -> bool:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     told = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
     # CAP_DAC_READ_SEARCH may stay, to read a library in a closed home.
     capabilities = (int(told["CapEff"], 16) | int(told["CapPrm"], 16)) & ~4
-    return {name: int(told[name]) for name in ("NoNewPrivs", "Seccomp")} | {"CapEff": capabilities}
+    return (told["NoNewPrivs"], told["Seccomp"], capabilities) == ("1", "2", 0)
 
 
 @pytest.mark.docker
@@ -300,8 +299,8 @@ def test_nothing_of_a_program_runs_before_its_call() -> None:
             link, worker = pool._started[0].link, pool._started[0]
             assert isinstance(worker, ProcessWorker)
             pid = worker.process.pid
-            await until(lambda: len(link._primed) == 2)
-            await until(lambda: all(map(is_asleep, process_tree.children(pid))))
+            await until_async(lambda: len(link._primed) == 2)
+            await until_async(lambda: all(map(is_asleep, process_tree.children(pid))))
             called_s = time.time()
             outcome = await session.call(honest, {})
             assert isinstance(outcome, Returned)
@@ -309,14 +308,6 @@ def test_nothing_of_a_program_runs_before_its_call() -> None:
 
     later, _ = anyio.run(play)
     assert later
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    for _ in range(6000):
-        if condition():
-            return
-        await anyio.sleep(0.01)
-    pytest.fail("it did not come true within a minute")
 
 
 def is_asleep(pid: int) -> bool:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +22,7 @@ from tests.env.test_packing import (
     names,
     state,
 )
+from tests.serving import Exchange, Server
 from toolhop_env.extras import install_command
 from toolhop_env.runs import elsewhere
 from toolhop_env.runs.elsewhere import Elsewhere, checked_url
@@ -188,57 +187,35 @@ def test_a_store_that_fails_stops_no_run_and_is_tried_again(tmp_path: Path) -> N
     assert state(store) == before
 
 
-class Ranges(BaseHTTPRequestHandler):
-    """Serves a folder, by range where the server is of that kind."""
-
-    folder: ClassVar[Path]
-    knows_ranges: ClassVar[bool]
-    asked: ClassVar[list[str]]
-
-    def do_GET(self) -> None:
-        content = (self.folder / self.path.rpartition("/")[2]).read_bytes()
-        wanted = self.headers.get("Range", "")
-        self.asked.append(wanted)
-        code = 200
-        if wanted and self.knows_ranges:
-            first, _, last = wanted.removeprefix("bytes=").partition("-")
-            content, code = content[int(first) : int(last) + 1], 206
-        self.send_response(code)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_request(self, *_: object) -> None:
-        pass
-
-
 @pytest.mark.parametrize("knows_ranges", [True, False])
 def test_a_web_server_is_read_from(knows_ranges: bool, store: RunStore, tmp_path: Path) -> None:
     pytest.importorskip("aiohttp")
     before = contents(store)
     move(store, f"file://{tmp_path / 'far'}")
-    handler = type("Handler", (Ranges,), {
-        "folder": tmp_path / "far" / "run", "knows_ranges": knows_ranges, "asked": [],
-    })  # fmt: skip
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    asked: list[str] = []
+
+    def reply(exchange: Exchange) -> None:
+        """A file of the folder, by range where the server is of that kind."""
+        content = (tmp_path / "far" / "run" / exchange.path.rpartition("/")[2]).read_bytes()
+        wanted = exchange.headers.get("Range", "")
+        asked.append(wanted)
+        if wanted and knows_ranges:
+            first, _, last = wanted.removeprefix("bytes=").partition("-")
+            exchange.send(content[int(first) : int(last) + 1], 206)
+        else:
+            exchange.send(content)
+
+    with Server(reply) as server:
         for one in segments(store.folder):
-            url = f"http://127.0.0.1:{server.server_address[1]}/{one.path.name}"
+            url = f"{server.base_url}/{one.path.name}"
             one.pointer.write_bytes(elsewhere.to_text(replace(one.moved(), url=url)))
         assert contents(store) == before
-        handler.asked.clear()  # type: ignore[attr-defined]
+        asked.clear()
         wanted = [one for one in store.attempts() if one.place][4]
         assert store.trace(wanted).started.episode == wanted.episode
-        (asked,) = handler.asked  # type: ignore[attr-defined]
         assert wanted.place
         start = wanted.place.offset
-        assert asked == f"bytes={start}-{start + wanted.place.length - 1}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        assert asked == [f"bytes={start}-{start + wanted.place.length - 1}"]
 
 
 def test_what_is_gone_from_there_is_told(store: RunStore) -> None:

@@ -9,8 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,17 +17,7 @@ import docker
 from docker import DockerClient
 from docker.errors import ImageNotFound
 
-CEILING_S = 120.0
-"""The most that anything is waited for: no promise of the product, so that a busy machine breaks
-no test. Whatever is watched takes seconds on an idle one."""
-
-
-def until(true: Callable[[], object], what: str) -> None:
-    """Wait for something, up to `CEILING_S`."""
-    began = time.monotonic()
-    while not true():
-        assert time.monotonic() - began < CEILING_S, f"{what}: not within {CEILING_S:g} s"
-        time.sleep(0.05)
+from tests.waiting import CEILING_S, until
 
 
 @dataclass

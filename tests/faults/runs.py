@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents import command
-from tests.faults.engines import CEILING_S, until
 from tests.launcher import Launched
+from tests.waiting import CEILING_S, until
 from toolhop_env.benchmarks import score
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score

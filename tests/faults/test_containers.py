@@ -9,7 +9,8 @@ import pytest
 from docker import DockerClient
 
 from tests.faults import runs
-from tests.faults.engines import Engine, until
+from tests.faults.engines import Engine
+from tests.waiting import until
 from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import OutOfMemory

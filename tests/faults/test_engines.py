@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.faults import runs
-from tests.faults.engines import Engine, until
+from tests.faults.engines import Engine
 from tests.faults.proxy import Proxy
+from tests.waiting import until
 
 pytestmark = pytest.mark.docker
 

@@ -13,8 +13,9 @@ import pytest
 from docker import DockerClient
 
 from tests.faults import runs
-from tests.faults.engines import Engine, until
+from tests.faults.engines import Engine
 from tests.faults.runs import Played
+from tests.waiting import until
 from toolhop_sandbox.docker import containers, folders, image
 
 KILLS = 21

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.items import small_item
-from tests.faults.engines import CEILING_S, until
 from tests.launcher import SERVED, Launched
+from tests.waiting import CEILING_S, until
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import item_of, responder

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.agents.command import toolhop
-from tests.faults.engines import until
 from tests.faults.test_hosts import none_runs
 from tests.launcher import Launched
+from tests.waiting import until
 from toolhop_sandbox.docker import containers
 from toolhop_tools.load import load
 
@@ -81,10 +81,15 @@ def test_a_killed_perturbation_leaves_no_half_file(given: list[str], tmp_path: P
         _, told = killed.communicate()
         assert killed.returncode == -signal.SIGKILL, told
         assert not out.exists()
+    kept = tmp_path / "made.jsonl.families"
+    kept.write_bytes(kept.read_bytes() + b'{"item": "cut sh')
+    figures = []
     for path in (out, whole):
         done = perturb(given, path, "--sandbox", "process")
-        _, told = done.communicate()
+        said, told = done.communicate()
         assert done.returncode == 0, told
+        figures.append({**json.loads(said), "file": ""})
+    assert figures[0] == figures[1]
     assert out.read_bytes() == whole.read_bytes()
     assert len(load(out).items) > len(ITEMS)
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["made.jsonl"]

@@ -610,6 +610,7 @@ def test_a_benchmark_of_many_measures_is_reachable_whole(
             """
         )
     assert page.count("#h-totals") == (name != "nestools")
+    assert page.count("[aria-labelledby=h-answers] details.others table") >= 1
     assert page.errors() == []
 
 

@@ -150,7 +150,7 @@ def test_branches_are_paired_with_the_episode_they_share_a_prefix_with(tmp_path:
     assert (pair["how"], pair["before"], pair["after"]) == ("forked", "detailed", "minimal")
     assert pair["discordant"] == [["a_mandatory_e1_a1", "a-branch"]]
     figures = pair["all"]
-    assert (figures["n"], figures["lost"], figures["gained"]) == (1, 1, 0)
+    assert (figures["pairs"], figures["to_incorrect"], figures["to_correct"]) == (1, 1, 0)
 
 
 def test_separate_runs_under_two_levels_are_paired_by_item(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_separate_runs_under_two_levels_are_paired_by_item(tmp_path: Path) -> No
     )
     pair = only(report.data["pairs"])
     figures = pair["failed"]
-    assert (pair["how"], figures["n"], figures["lost"]) == ("separate", 3, 2)
+    assert (pair["how"], figures["pairs"], figures["to_incorrect"]) == ("separate", 3, 2)
     assert figures["difference"] == pytest.approx(-2 / 3)
 
 

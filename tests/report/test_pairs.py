@@ -26,6 +26,6 @@ def test_epochs_of_an_item_are_not_counted_as_items() -> None:
     figures = found["all"]
     assert isinstance(figures, dict)
     assert figures == found["failed"]
-    assert (figures["n"], figures["lost"], figures["p"]) == (12, 12, 2 / 2**4)
+    assert (figures["pairs"], figures["to_incorrect"], figures["p_value"]) == (12, 12, 2 / 2**4)
     assert isinstance(found["discordant"], list)
     assert found["discordant"][0] == ["0-1-detailed", "0-1-minimal"]

@@ -129,7 +129,7 @@ def test_pairs_of_levels_are_counted_in_all_and_linked_where_they_can_be_read(
     listed: list[Any] = [whole.data["pairs"], part.data["pairs"]]
     ((all_pairs,), (pairs,)) = listed
     assert pairs["all"] == all_pairs["all"]
-    assert pairs["all"]["lost"] == 30
+    assert pairs["all"]["to_incorrect"] == 30
     linked = pairs["discordant"]
     assert 1 <= len(linked) < 30
     assert {key for both in linked for key in both} <= rows(part).keys()

@@ -12,6 +12,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from tests.waiting import CEILING_S, until_async
 from toolhop_sandbox import control as module
 from toolhop_sandbox.base import Limits, Program
 from toolhop_sandbox.errors import SandboxFault
@@ -65,7 +66,7 @@ class FakeWorker:
     def close(self) -> None:
         self.host.close()
         for thread in self._threads:
-            thread.join(5)
+            thread.join(CEILING_S)
             assert not thread.is_alive()
         for connection in self._connections.values():
             connection.close()
@@ -273,27 +274,18 @@ def test_a_standby_is_ready_and_each_call_takes_one() -> None:
 
     async def run(link: WorkerLink) -> None:
         await link.greet(5)
-        assert await worker_has(worker, 1)
+        await worker_has(worker, 1)
         for done in range(1, 4):
             assert await call(link) == Returned("1")
-            assert await worker_has(worker, 1 + done)
+            await worker_has(worker, 1 + done)
 
     with playing(worker) as link:
         anyio.run(run, link)
     assert worker.killed == [1, 2, 3]
 
 
-async def until(condition: Callable[[], bool]) -> bool:
-    """Whether `condition`, which the worker's thread makes true, comes true within 5 s."""
-    for _ in range(1000):
-        if condition():
-            return True
-        await anyio.sleep(0.005)
-    return False
-
-
-async def worker_has(worker: FakeWorker, count: int) -> bool:
-    return await until(lambda: len(worker.spawned) == count)
+async def worker_has(worker: FakeWorker, count: int) -> None:
+    await until_async(lambda: len(worker.spawned) == count, f"{count} standbys")
 
 
 def primable(count: int) -> list[Loadable]:
@@ -308,11 +300,11 @@ def test_a_primed_program_is_sent_ahead_and_its_call_is_the_arguments_alone() ->
     async def run(link: WorkerLink) -> None:
         await link.greet(5)
         link.prime(program)
-        assert await worker_has(worker, 1 + 1)
+        await worker_has(worker, 1 + 1)
         # The primed one is not replaced after one call; a spare, and then a primed one, are.
         for expected in (2, 4, 5):
             assert await link.call(program, b"{}") == Returned("1")
-            assert await worker_has(worker, expected)
+            await worker_has(worker, expected)
 
     with playing(worker) as link:
         anyio.run(run, link)
@@ -329,13 +321,13 @@ def test_no_more_standbys_are_primed_than_allowed_and_the_next_when_one_was_call
         await link.greet(5)
         for program in (*programs, programs[0]):
             link.prime(program)
-        assert await worker_has(worker, 1 + PRIMED)
+        await worker_has(worker, 1 + PRIMED)
         link.prime(programs[0])
         assert list(link._primed) == programs[:PRIMED]
         assert await link.call(programs[1], b"{}") == Returned("1")
-        assert await until(lambda: programs[PRIMED] in link._primed)
+        await until_async(lambda: programs[PRIMED] in link._primed)
         assert programs[PRIMED + 1] not in link._primed
-        assert await worker_has(worker, 2 + PRIMED)
+        await worker_has(worker, 2 + PRIMED)
 
     with playing(worker) as link:
         anyio.run(run, link)
@@ -362,7 +354,7 @@ def test_a_spare_that_ended_is_passed_over() -> None:
 
     async def run(link: WorkerLink) -> Outcome:
         await link.greet(5)
-        assert await worker_has(worker, 1)
+        await worker_has(worker, 1)
         worker._connections[1].shutdown(socket.SHUT_RDWR)
         return await call(link)
 
@@ -378,7 +370,7 @@ def faulty(
 
     async def run(link: WorkerLink) -> None:
         await link.greet(5)
-        assert await worker_has(worker, 1)
+        await worker_has(worker, 1)
         await use(link)  # type: ignore[misc]
 
     with playing(worker) as link, pytest.raises(SandboxFault) as caught:
@@ -478,8 +470,8 @@ def test_cancelling_kills_and_the_next_call_is_answered() -> None:
         with anyio.move_on_after(0.05) as scope:
             await call(link, replace(LIMITS, wall_s=60))
         assert scope.cancelled_caught
-        assert await worker_has(worker, 1 + 1)
-        assert await until(lambda: worker.killed == worker.spawned[:1])
+        await worker_has(worker, 1 + 1)
+        await until_async(lambda: worker.killed == worker.spawned[:1])
         # A standby reads its reply when it is asked.
         worker.reply = frame(wire.RESULT, b"2")
         return await call(link)
@@ -494,7 +486,7 @@ def test_reset_makes_new_standbys() -> None:
     async def run(link: WorkerLink) -> Outcome:
         await link.greet(5)
         await link.reset()
-        assert await worker_has(worker, 2)
+        await worker_has(worker, 2)
         return await call(link)
 
     with playing(worker) as link:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from docker import DockerClient
 
 from tests.sandbox.conftest import built
+from tests.waiting import until
 from toolhop_sandbox import owner
 from toolhop_sandbox.docker import containers, folders, image
 
@@ -76,10 +76,7 @@ def test_the_container_of_a_killed_host_ends_by_itself(client: DockerClient) -> 
         assert state(client, container_id) == "running"
         process.kill()
         process.wait()
-        deadline = time.monotonic() + 5
-        while state(client, container_id):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: not state(client, container_id), "the container's end")
 
 
 @pytest.mark.docker

@@ -10,6 +10,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from tests.waiting import until_async
 from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_sandbox.outcome import Raised, Returned, TimedOut
@@ -86,9 +87,7 @@ def test_sessions_wait_for_a_place(launcher: Launcher) -> None:
 
 
 async def until_alive(launcher: Launcher, wanted: int) -> None:
-    with anyio.fail_after(10):
-        while launcher.alive < wanted:  # noqa: ASYNC110 -- processes, which signal nothing
-            await anyio.sleep(0.01)
+    await until_async(lambda: launcher.alive >= wanted, f"{wanted} workers")
 
 
 @pytest.mark.heavy  # without its processes it waits for long
@@ -225,7 +224,7 @@ def test_calls_of_one_session_take_turns(launcher: Launcher) -> None:
 def test_an_idle_worker_that_is_lost_is_replaced(
     launcher: Launcher, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolhop_sandbox.control.ANSWER_S", 0.2)
+    monkeypatch.setattr("toolhop_sandbox.control.ANSWER_S", 2.0)  # also of the worker that is well
     monkeypatch.setattr("toolhop_sandbox.process.STOP_S", 0.2)
 
     async def run() -> None:

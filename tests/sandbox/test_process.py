@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import anyio
 import pytest
 
 from tests.sandbox.conformance import Box, Conformance, Restricted
+from tests.waiting import until
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_sandbox.process import ProcessLauncher
 
@@ -42,10 +42,10 @@ from toolhop_sandbox.process import ProcessLauncher
 async def main():
     pool = PooledSandbox(ProcessLauncher(), policy="none")
     async with pool, pool.session():
-        if sys.argv[1:] and os.fork() == 0:
-            time.sleep(10)  # it holds every socket of the host
-            os._exit(0)
-        print(pool._started[0].process.pid, flush=True)
+        child = os.fork() if sys.argv[1:] else None
+        if child == 0:
+            time.sleep(600)  # it holds every socket of the host
+        print(pool._started[0].process.pid, child, flush=True)
         await anyio.sleep(60)
 
 anyio.run(main)
@@ -59,12 +59,13 @@ def test_a_killed_host_leaves_no_process(arguments: list[str]) -> None:
         [sys.executable, "-c", HOST, *arguments], cwd=root, stdout=subprocess.PIPE, text=True
     ) as host:
         assert host.stdout is not None
-        worker = int(host.stdout.readline())
+        worker, child = host.stdout.readline().split()
         host.kill()
-    deadline = time.monotonic() + 5
-    while _runs(worker):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    try:
+        until(lambda: not _runs(int(worker)), "the worker's end")
+    finally:
+        if arguments:
+            os.kill(int(child), signal.SIGKILL)
 
 
 def _runs(pid: int) -> bool:

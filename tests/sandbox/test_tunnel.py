@@ -6,19 +6,19 @@ import contextlib
 import os
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.waiting import until
 from toolhop_sandbox.attach import mux, relay
 from toolhop_sandbox.attach.tunnel import ENGINE_HEAD, EngineStream, Tunnel
 from toolhop_sandbox.worker import wire
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 # --- the host's end against a relay that lies
@@ -253,14 +253,7 @@ def test_much_data_arrives_whole(pair: Pair, down: bool) -> None:
             got += piece
     thread.join()
     assert bytes(got) == data
-    wait_until(lambda: not pair.leading._connections and not pair.following._connections)
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not pair.leading._connections and not pair.following._connections)
 
 
 @pytest.mark.parametrize("down", [True, False], ids=["to the standby", "from the standby"])
@@ -347,12 +340,12 @@ def test_a_channel_that_no_poll_can_wait_for_is_copied() -> None:
     with far:
         far.settimeout(WAIT_S)
         far.sendall(marked(b"abc"))
-        wait_until(lambda: read(stream) == b"abc")
+        until(lambda: read(stream) == b"abc")
         assert stream.write(bytearray(b"def")) == 3
         assert far.recv(3) == b"def"
         stream.close()
         ended(far)
-    wait_until(lambda: "toolhop-ssh" not in {thread.name for thread in threading.enumerate()})
+    until(lambda: "toolhop-ssh" not in {thread.name for thread in threading.enumerate()})
 
 
 def read(stream: EngineStream) -> bytes:

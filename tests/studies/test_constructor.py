@@ -123,9 +123,10 @@ def test_players_who_always_err_catch_nothing_and_alike_ones_catch_less(
 
 
 def test_the_table_has_a_row_for_each_sort_and_one_for_all() -> None:
-    text = faults.table([v for v in faults.kept() if v.base == "geography-1"])
+    verdicts = [v for v in faults.kept() if v.base == "geography-1"][::3]
+    text = faults.table(verdicts)
     assert text.count("\n| ") == 11
-    assert "| all | 153 |" in text
+    assert f"| all | {len(verdicts)} |" in text
 
 
 @pytest.mark.data

@@ -14,7 +14,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Tool, ToolSchema
 from toolhop_tools.properties.bench import calling
 from toolhop_tools.properties.case import Case
-from toolhop_tools.properties.check import check, open_case
+from toolhop_tools.properties.check import check
 from toolhop_tools.properties.model import Caller, CounterExample, Fails, Gold, Subject
 from toolhop_tools.properties.store import Store
 
@@ -55,7 +55,8 @@ def case(
     formats: bool = False,
     store: Store | None = None,
 ) -> Case:
-    return open_case(one, call, Rejections(), count=count, seed=0, formats=formats, store=store)
+    stored = store.kept(one) if store else ()
+    return Case(one, call, Rejections(), count=count, seed=0, formats=formats, stored=stored)
 
 
 def found(

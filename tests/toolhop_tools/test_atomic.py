@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import CEILING_S
 from toolhop_env.runs.files import StoreError, write_atomic
 from toolhop_tools.atomic import atomic
 
@@ -101,7 +102,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_made_again(tmp_path: Path) 
     assert done.is_alive()
     beside.unlink()
     os.close(other)
-    done.join(10)
+    done.join(CEILING_S)
     assert (tmp_path / "page.html").read_bytes() == b"new"
 
 

@@ -83,7 +83,7 @@ def test_one_call_without_an_end_is_found() -> None:
     program = Program(source, "f")
 
     async def run() -> list[CallRun | None]:
-        opened = await open_sandbox("process", limits=Limits(wall_s=0.3), max_workers=1)
+        opened = await open_sandbox("process", limits=Limits(wall_s=1.0), max_workers=1)
         async with opened as sandbox, sandbox.session() as session:
             return await run_batch(session, program, SETS)
 

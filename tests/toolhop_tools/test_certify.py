@@ -167,7 +167,8 @@ BROKEN: dict[str, tuple[str, HopVerdict, Defect | None]] = {
 def test_what_is_wrong_has_a_class_and_evidence(name: str) -> None:
     source, verdict, defect = BROKEN[name]
     hop = made(source, "How many letters has Oslo?", "4")
-    [certificate] = certificates(item(hop), basis=replace(BASIS, wall_s=0.2))
+    basis = replace(BASIS, wall_s=0.2) if name == "no end" else BASIS
+    [certificate] = certificates(item(hop), basis=basis)
     one = certificate.hops[0]
     assert (certificate.verdict, one.verdict, one.defect) == (verdict, verdict, defect)
     assert len(one.evidence) == 1

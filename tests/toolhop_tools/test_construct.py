@@ -514,8 +514,8 @@ def test_a_study_replaces_prompts_by_files(tmp_path: Path) -> None:
     assert {*load().texts} == {*NAMES}
     (tmp_path / "code.txt").write_text("Write it.")
     own = load(tmp_path)
-    assert own.system("code") == "Write it."
-    assert own.system("tool") == load().system("tool")
+    assert own.texts["code"] == "Write it."
+    assert own.texts["tool"] == load().texts["tool"]
     assert own.version("code") != load().version("code")
     (tmp_path / "codes.txt").write_text("?")
     with pytest.raises(BadChoice, match=r"codes\.txt"):

@@ -22,18 +22,22 @@ from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.benchmarks.nestools.reader import item_of
 from toolhop_tools.certify.model import Basis, Certificate, Edge, HopProof, HopVerdict
 from toolhop_tools.construct.duplicates import Against
-from toolhop_tools.construct.nested.accept import duplicates
-from toolhop_tools.construct.nested.assemble import Executed, Leaf, Link, Unfit, assembled
-from toolhop_tools.construct.nested.code import chain_findings
+from toolhop_tools.construct.nested.assemble import (
+    Executed,
+    Leaf,
+    Link,
+    Unfit,
+    assembled,
+    executed_item,
+    returned,
+)
+from toolhop_tools.construct.nested.code import ChainCode, chain_findings
 from toolhop_tools.construct.nested.distract import DistractorPool
-from toolhop_tools.construct.nested.items import executed_item, returned
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.kinds import load as load_kinds
 from toolhop_tools.construct.nested.model import Nest
-from toolhop_tools.construct.nested.pool import Meaning, Pool, Search, pool_of
-from toolhop_tools.construct.nested.replies import ChainCode
-from toolhop_tools.construct.nested.shapes import Structure, possible
-from toolhop_tools.construct.nested.task import plain_task, task_findings
+from toolhop_tools.construct.nested.pool import Meaning, Pool, Search, Structure, pool_of, possible
+from toolhop_tools.construct.nested.task import duplicates, plain_task, task_findings
 from toolhop_tools.construct.stages import Problem
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema

@@ -8,13 +8,13 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.second import (
     Difference,
-    Fault,
     call_set,
     decided,
     differences,
     invented,
 )
 from toolhop_tools.construct.seeds import forbids
+from toolhop_tools.construct.stages import Stage
 from toolhop_tools.construct.wording import chain_changes, drawn_changes
 from toolhop_tools.model import ToolSchema
 
@@ -58,15 +58,15 @@ UNLIKE = [Difference({"port": "B"}, 2, 3), Difference({"port": "C"}, 5, 6)]
 @pytest.mark.parametrize(
     ("third", "fault", "word"),
     [
-        ([2, 5], Fault.NONE, ""),
-        ([3, 6], Fault.CODE, '{"port": "B"} the code gives 2'),
-        ([2, 6], Fault.CODE, '{"port": "C"} the code gives 5'),
-        ([4, 6], Fault.DOCUMENT, "give 2, 3, 4. State it"),
-        (None, Fault.DOCUMENT, 'does not say what the arguments {"port": "B"} give'),
+        ([2, 5], None, ""),
+        ([3, 6], Stage.CODE, '{"port": "B"} the code gives 2'),
+        ([2, 6], Stage.CODE, '{"port": "C"} the code gives 5'),
+        ([4, 6], Stage.REFINE, "give 2, 3, 4. State it"),
+        (None, Stage.REFINE, 'does not say what the arguments {"port": "B"} give'),
     ],
 )
 def test_a_third_function_tells_whose_fault_a_difference_is(
-    third: list[JSON] | None, fault: Fault, word: str
+    third: list[JSON] | None, fault: Stage | None, word: str
 ) -> None:
     decision, why = decided(UNLIKE, third)
     assert decision is fault

@@ -79,5 +79,5 @@ def test_a_reply_that_cannot_be_used_is_asked_for_once_more() -> None:
 
 def test_the_prompts_say_what_they_want() -> None:
     prompts = load(names=("domain", "domains", "repair"))
-    assert '"domain"' in prompts.system("domain")
-    assert '"members"' in prompts.system("domains")
+    assert '"domain"' in prompts.texts["domain"]
+    assert '"members"' in prompts.texts["domains"]

@@ -2,15 +2,12 @@ from __future__ import annotations
 
 import hashlib
 import socket
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
+from tests.serving import Exchange, Server
 from toolhop_tools.benchmarks.toolhop.reader import PIN as PIN_OF_TOOLHOP
 from toolhop_tools.benchmarks.toolhop.reader import SOURCE
 from toolhop_tools.errors import FetchError
@@ -28,48 +25,33 @@ DIGEST = hashlib.sha256(CONTENT).hexdigest()
 PIN = Pin("who/What", "0123456789abcdef", "data/What.json", len(CONTENT), DIGEST)
 
 
-class Handler(BaseHTTPRequestHandler):
-    asked: ClassVar[list[str]] = []
+ASKED: list[str] = []
 
-    def do_GET(self) -> None:
-        self.asked.append(self.path)
-        match self.path:
-            case "/moved":
-                self.send_response(302)
-                self.send_header("Location", "/good")
-                self.end_headers()
-            case "/good":
-                self.reply(CONTENT, len(CONTENT))
-            case "/other":
-                self.reply(CONTENT[::-1], len(CONTENT))
-            case "/short":
-                self.reply(CONTENT[:-1], len(CONTENT) - 1)
-            case "/long":
-                self.reply(CONTENT * 50, len(CONTENT) * 50)
-            case "/cut":
-                self.reply(CONTENT[:5000], len(CONTENT))
-            case _:
-                self.send_error(404)
 
-    def reply(self, content: bytes, length: int) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(length))
-        self.end_headers()
-        with suppress(BrokenPipeError, ConnectionResetError):  # the client has read enough
-            self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
+def reply(exchange: Exchange) -> None:
+    ASKED.append(exchange.path)
+    match exchange.path:
+        case "/moved":
+            exchange.send(b"", 302, {"Location": "/good"})
+        case "/good":
+            exchange.send(CONTENT)
+        case "/other":
+            exchange.send(CONTENT[::-1])
+        case "/short":
+            exchange.send(CONTENT[:-1])
+        case "/long":
+            exchange.send(CONTENT * 50)
+        case "/cut":
+            exchange.close_connection = True
+            exchange.send(CONTENT[:5000], headers={"Content-Length": str(len(CONTENT))})
+        case _:
+            exchange.send(b"", 404)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{httpd.server_port}"
-        httpd.shutdown()
-        thread.join()
+    with Server(reply) as running:
+        yield running.base_url
 
 
 @pytest.fixture(autouse=True)
@@ -89,9 +71,9 @@ def test_the_file_is_kept_and_then_nothing_is_asked(tmp_path: Path, server: str)
     assert target.read_bytes() == CONTENT
     assert told[-1] == (len(CONTENT), len(CONTENT))
     assert told == sorted(told)
-    Handler.asked.clear()
+    ASKED.clear()
     assert fetch(url=f"{server}/good", target=target, pin=PIN) == target
-    assert Handler.asked == []
+    assert ASKED == []
     assert list(target.parent.iterdir()) == [target]
 
 

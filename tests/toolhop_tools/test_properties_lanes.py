@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from tests.toolhop_tools.checked import subject
+from tests.waiting import until
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits
+from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_tools.batch import Arguments
 from toolhop_tools.model import ToolSchema
-from toolhop_tools.properties.lanes import Lane, wait_for
-from toolhop_tools.properties.many import check_all
-from toolhop_tools.properties.messages import CheckJob
+from toolhop_tools.properties.check import CheckJob
+from toolhop_tools.properties.lanes import Lane, check_all, wait_for
 from toolhop_tools.properties.model import (
     PROPERTIES,
     Fails,
@@ -188,10 +189,7 @@ def test_a_lane_that_is_killed_is_told_of_and_replaced(tmp_path: Path) -> None:
         finish(one)
         assert one.verdicts == {"valid-input": Holds(5)}
     # Another thread of the executor may have waited for the process first, and note it a bit later.
-    deadline = time.monotonic() + 10
-    while set(multiprocessing.active_children()) != before:
-        assert time.monotonic() < deadline, "a process is left behind"
-        time.sleep(0.01)
+    until(lambda: set(multiprocessing.active_children()) == before, "no process left behind")
 
 
 def test_tests_of_one_tool_share_its_lane_and_a_loss_is_remembered(tmp_path: Path) -> None:
@@ -219,6 +217,11 @@ def test_a_fault_of_the_checker_is_told_as_one() -> None:
     assert kinds(report) == {"bad-input": "the check itself fails"}
     (found,) = report.failed
     assert "ZeroDivisionError: a bug (test_properties_lanes.py" in found.reported
+
+
+def test_a_lane_says_what_it_lacks_in_the_sandboxs_own_words() -> None:
+    said = pickle.loads(pickle.dumps(SandboxUnavailable("no engine", fix="start it")))  # noqa: S301 -- our own
+    assert (type(said), said.message, said.fix) == (SandboxUnavailable, "no engine", "start it")
 
 
 def test_a_certified_call_is_judged_as_certificates_are() -> None:

@@ -16,10 +16,10 @@ from toolhop_tools.model import GoldCall, Hop, Item
 from toolhop_tools.properties import draw, harness, words
 from toolhop_tools.properties.bench import settings_for
 from toolhop_tools.properties.by_schema import names
-from toolhop_tools.properties.check import check, kept
+from toolhop_tools.properties.case import Case
+from toolhop_tools.properties.check import CheckJob, check
 from toolhop_tools.properties.described import promises
-from toolhop_tools.properties.many import check_all
-from toolhop_tools.properties.messages import CheckJob
+from toolhop_tools.properties.lanes import check_all
 from toolhop_tools.properties.model import (
     BASE,
     FREE,
@@ -37,6 +37,15 @@ BAD = "def f(n):\n    return [1][n // 40]\n"
 MENDED = "def f(n):\n    return [1, 1, 1][n // 40]\n"
 
 
+def kept(of: Case, name: str, store: Store) -> Fails:
+    """A verdict that must be against the tool, with its counter-examples stored."""
+    verdict = check(of, name)
+    assert isinstance(verdict, Fails)
+    for one in verdict.found:
+        store.keep(of.subject, one)
+    return verdict
+
+
 @pytest.fixture(scope="module")
 def call() -> Iterator[Caller]:
     with caller() as made:
@@ -49,7 +58,6 @@ def test_failures_are_replayed_first_and_not_made_smaller_again(
     store = Store(tmp_path, "set")
     one = subject(BAD, {"n": {"type": "integer", "minimum": 0}})
     first = kept(case(call, one, store=store), "valid-input", store)
-    assert isinstance(first, Fails)
     again = case(call, one, count=1, store=store)
     assert list(again.valid) == [{"n": 40}]
     verdict = check(again, "valid-input")
@@ -67,7 +75,6 @@ def test_sequences_and_near_misses_are_replayed(call: Caller, tmp_path: Path) ->
     for one, name in ((counts, "independent"), (day, "bad-input")):
         store = Store(tmp_path, name)
         before = kept(case(call, one, formats=True, store=store), name, store)
-        assert isinstance(before, Fails)
         files = store.kept(one)
         assert [(k.property, k.kind) for k in files] == [(f.property, f.kind) for f in before.found]
         after = check(case(call, one, count=3, formats=True, store=store), name)

@@ -191,8 +191,11 @@ def test_a_tool_that_may_give_the_lost_answer_is_taken_out_of_every_kind(way: st
     item = of_places(gold, holder, harmless)
     for kind in KINDS:
         # Other seeds lose the second hop, to which the answer is known.
-        every = [made for seed in range(4) for made in made_of(item, kind, seed).items]
-        lost = [made for made in every if label_of(made.gold).lost == (1,)]
+        for seed in range(4):
+            every = made_of(item, kind, seed).items
+            lost = [made for made in every if label_of(made.gold).lost == (1,)]
+            if lost:
+                break
         assert lost
         for made in lost:
             assert holder.name in label_of(made.gold).checks.taken_out

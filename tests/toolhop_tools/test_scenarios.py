@@ -464,10 +464,8 @@ def test_a_distractor_that_does_the_lost_job_is_taken_out() -> None:
     assert taken == {"waters_of_town"}
 
 
-def test_a_tool_that_leads_over_the_lost_hop_is_taken_out() -> None:
-    lengths = "{'Aldmere': 411, 'Borough': 927, 'Carrow': 638, 'Dunfell': 752}"
-    over = lookup("length_by_town", "town", lengths, "How long the river of a town is.")
-    other = replace(PEAK, others=(over,), order=("climber_of", "length_by_town"))
+def taken_out_with(other: Item) -> dict[tuple[int, ...], set[str]]:
+    """By the hops that an item of rivers loses, what is taken out of the tools on offer."""
     item = two_hops("rivers", RIVER, LENGTH)
     out = dict[tuple[int, ...], set[str]]()
     for seed in range(4):
@@ -476,7 +474,14 @@ def test_a_tool_that_leads_over_the_lost_hop_is_taken_out() -> None:
         assert found is not None
         for label in found.labels:
             out.setdefault(label.lost, set()).update(label.checks.taken_out)
-    assert out[1,] == {"length_by_town"}
+    return out
+
+
+def test_a_tool_that_leads_over_the_lost_hop_is_taken_out() -> None:
+    lengths = "{'Aldmere': 411, 'Borough': 927, 'Carrow': 638, 'Dunfell': 752}"
+    over = lookup("length_by_town", "town", lengths, "How long the river of a town is.")
+    other = replace(PEAK, others=(over,), order=("climber_of", "length_by_town"))
+    assert taken_out_with(other)[1,] == {"length_by_town"}
 
 
 def test_of_two_tools_that_do_the_lost_job_together_one_is_taken_out() -> None:
@@ -486,15 +491,7 @@ def test_of_two_tools_that_do_the_lost_job_together_one_is_taken_out() -> None:
         lookup("length_by_code", "code", lengths, "How many kilometres long a river is, by code."),
     )
     other = replace(PEAK, others=pair, order=("climber_of", "river_code", "length_by_code"))
-    item = two_hops("rivers", RIVER, LENGTH)
-    out = dict[tuple[int, ...], set[str]]()
-    for seed in range(4):
-        family = families([item, other], Recipe((Scenario.MISSING_TOOL,), seed), chosen=[item])
-        found = family["rivers"]
-        assert found is not None
-        for label in found.labels:
-            out.setdefault(label.lost, set()).update(label.checks.taken_out)
-    assert len(out[2,] & {"river_code", "length_by_code"}) == 1
+    assert len(taken_out_with(other)[2,] & {"river_code", "length_by_code"}) == 1
 
 
 def test_an_item_with_a_twin_of_its_own_does_not_lose_the_tool() -> None:

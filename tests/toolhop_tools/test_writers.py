@@ -20,10 +20,10 @@ from tests.toolhop_tools.test_scenarios import (
     OTHER,
     PEAK,
     RIVER,
-    SUM,
     families,
     program,
 )
+from tests.toolhop_tools.test_scenarios import WHOLE as OF_RIVERS
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.benchmarks.relytoolbench import writer as relytoolbench
 from toolhop_tools.benchmarks.relytoolbench.official_api import Names, api, arguments, as_function
@@ -37,7 +37,7 @@ from toolhop_tools.benchmarks.toolbehonest.reader import (
 )
 from toolhop_tools.errors import DataError, DataProblem
 from toolhop_tools.load import survey
-from toolhop_tools.model import GoldCall, Hop, Item, Tool
+from toolhop_tools.model import GoldCall, Item, Tool
 from toolhop_tools.scenarios.families import Family, Files, Labelled, Reason
 from toolhop_tools.scenarios.families import families as by_family
 from toolhop_tools.scenarios.hidden import FORMS
@@ -54,19 +54,8 @@ FACT = program(
     "Measures of running water: its length, or how many bridges cross it.",
     {"stream": {"type": "string"}, "want": {"type": "string", "enum": ["length", "bridges"]}},
 )
-WHOLE = Item(
-    "whole",
-    "Add 58 to the number that is the length of the river that flows through Borough.",
-    "985",
-    (
-        Hop("Which river flows through Borough?", "Wend", RIVER),
-        Hop("What is the length of the Wend?", "927", FACT),
-        Hop("What is the sum of 927 and 58?", "985", SUM),
-    ),
-    "rivers",
-    "number",
-    extra={FORMS: [MORE]},
-)
+FIRST, SECOND, THIRD = OF_RIVERS.hops
+WHOLE = replace(OF_RIVERS, hops=(FIRST, replace(SECOND, tool=FACT), THIRD), extra={FORMS: [MORE]})
 """Three hops whose tools read otherwise than each other."""
 DATA = [WHOLE, OTHER, PEAK]
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -55,7 +55,7 @@ def test_no_mark_in_names_tells_a_twin() -> None:
 
 @pytest.fixture(scope="module")
 def made() -> tuple[Item, ...]:
-    return items.block(parse("seed=3,near=twins,tools=14").specs[0], 0)
+    return items.block(parse("seed=3,hops=3,near=twins,tools=14").specs[0], 0)
 
 
 def test_twins_of_a_chain_are_on_offer_and_give_other_answers(made: tuple[Item, ...]) -> None:

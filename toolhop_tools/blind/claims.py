@@ -36,10 +36,12 @@ def claim_named(text: str) -> Claim | None:
         return Claim.DETERMINED
     if plain in {"false", "no", "0", ""}:
         return None
-    if plain not in [claim.value for claim in Claim]:
-        names = ", ".join(Claim)
-        raise ValueError(f"{text!r} is not a claim of certificates; the claims are {names}")
-    return Claim(plain)
+    try:
+        return Claim(plain)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is not a claim of certificates; the claims are {', '.join(Claim)}"
+        ) from None
 
 
 def claims_of(shown: HopProof | Certificate) -> frozenset[Claim]:

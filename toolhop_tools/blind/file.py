@@ -104,8 +104,7 @@ class Readings(RowFile):
         """See `RowFile`."""
         kind = row.pop("kind")
         if kind == "reply":
-            text: str = row["text"]
-            self.replies[row["key"]] = {**row, "text": text}
+            self.replies[row["key"]] = {**row, "text": row["text"]}
         elif kind == "reading":
             reading = _READING.validate_python(row)
             self.by_item[reading.item] = reading

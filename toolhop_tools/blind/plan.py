@@ -20,8 +20,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.chain import Sibling
 from toolhop_tools.construct.documents import invalid
+from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.text import REFERENCE, references, texts
 from toolhop_tools.declared import required, undeclared
+from toolhop_tools.errors import faults
 from toolhop_tools.model import Tool, ToolSchema
 from toolhop_tools.replied import json_in
 from toolhop_tools.words import scalars
@@ -36,10 +38,8 @@ SHOWN = 200
 Words = Annotated[str, Field(max_length=2_000)]
 
 
-class Step(BaseModel):
+class Step(ReplyModel):
     """One call. ``{1}`` in an argument stands for the value of step 1."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     asks: Words = ""
     tool: Annotated[str, Field(min_length=1, max_length=200)]
@@ -103,9 +103,8 @@ class Plan(BaseModel):
 def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, ...]:
     """The plan in a reply, or what is wrong with its form, for a repair.
 
-    Args:
-        text: the reply; thoughts, code fences and prose around the JSON object are passed over.
-        tools: the schemas that the reader was shown, by name.
+    Thoughts, code fences and prose around the JSON object are passed over. `tools` are the schemas
+    that the reader was shown, by name.
     """
     if len(text) > MOST_CHARS:
         return (f"The reply has {len(text):,} characters; at most {MOST_CHARS:,} are read.",)
@@ -115,20 +114,13 @@ def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, .
     try:
         plan = Plan.model_validate_json(text)
     except ValidationError as error:
-        listed = error.errors(include_url=False, include_context=False, include_input=False)
-        return tuple(
-            f"{'.'.join(map(str, problem['loc'])) or 'the reply'}: {problem['msg']}"
-            for problem in listed[:5]
-        )
+        return tuple(faults(error)[:5])
     return tuple(form_problems(plan, tools)) or plan
 
 
 def form_problems(plan: Plan, tools: Mapping[str, ToolSchema]) -> Iterator[str]:
-    """Why a plan cannot be run, judged by the plan and the schemas alone.
-
-    Args:
-        plan: what a reader wrote.
-        tools: the schemas that it was shown, by name.
+    """Why a plan cannot be run, judged by the plan and the schemas alone. `tools` has those that
+    its reader was shown, by name.
     """
     for number, step in enumerate(plan.steps, 1):
         if step.tool in tools:
@@ -177,10 +169,7 @@ def prompt_version() -> str:
 def shown(question: str, tools: Sequence[Tool], seed: str) -> str:
     """What a reader is given: the question, and the documents in an order of its own.
 
-    Args:
-        question: the item's, or a sub-question.
-        tools: all that the item has; nothing of a tool's code is shown.
-        seed: the same seed gives the same order.
+    Nothing of a tool's code is shown; the same seed gives the same order.
     """
     documents = {tool.name: tool.schema.to_openai()["function"] for tool in tools}
     names = sorted(documents)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from toolhop_tools.blind.chain import ChainHop
 from toolhop_tools.blind.plan import SHOWN, Plan, Step, quoted
 from toolhop_tools.construct.calls import Call, came, part_at
 from toolhop_tools.construct.documents import invalid
-from toolhop_tools.construct.text import REFERENCE, called, resolved, says
+from toolhop_tools.construct.text import REFERENCE, as_json, called, resolved, says
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.leaves import inner
 from toolhop_tools.model import Tool
@@ -55,7 +54,6 @@ async def run_plan(
     Args:
         plan: a plan without form problems.
         tools: those that its reader was shown, by name; their bodies are programs.
-        call: runs one call; each in a process of its own.
         hops: the chain's. Where a plan leaves the place of a value open, the value is read where
             a hop of that tool has its answer.
 
@@ -64,9 +62,8 @@ async def run_plan(
     """
     runs: list[StepRun] = []
     for step in plan.steps:
-        tool = tools[step.tool]
         own_hops = [hop for hop in hops if hop.tool == step.tool]
-        runs.append(await _run_step(step, tool, runs, call, own_hops))
+        runs.append(await _run_step(step, tools[step.tool], runs, call, own_hops))
         if runs[-1].value is None:
             break
     return tuple(runs)
@@ -87,7 +84,7 @@ async def _run_step(
     outcome = await call(tool.program, arguments)
     result = came(outcome)
     part = value_of(outcome, step.answer_path, hops)
-    text = "" if part is None else _as_answer(part)
+    text = as_json(part) if isinstance(part, list) else "" if part is None else leaf_text(part)
     if len(text) > MOST_VALUE:
         result = f"a value of {len(text):,} characters; at most {MOST_VALUE:,} are read"
         return StepRun(step, arguments, None, result)
@@ -111,13 +108,10 @@ def _filled(
 def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[ChainHop]) -> JSON:
     """The value in a result; None if there is none, or if nothing tells which one it is.
 
+    `path` is keys and indexes to the value; `hops` are those of the chain that use this tool.
+
     An object is no value. Where `path` is None or leads to one, the value is what stands where a
     hop of the chain has its answer, else the hop's answer itself, else the only scalar.
-
-    Args:
-        outcome: of a call of the hops' tool.
-        path: keys and indexes to the value.
-        hops: the chain's hops that use this tool.
     """
     value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
     if value is None or tells_of_error(value):
@@ -126,7 +120,9 @@ def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[
     if path is None or isinstance(part, dict):
         part = _placed(value, part, hops)
     if isinstance(part, str):
-        part = next((hop.answer for hop in hops if _is_within(part, hop)), part.strip())
+        # The hop's own result has its answer within a text.
+        within = [hop.answer for hop in hops if hop.reading and hop.reading.span is not None]
+        part = next((answer for answer in within if says(part, answer)), part.strip())
     return None if part == "" or isinstance(part, dict) else part
 
 
@@ -139,12 +135,3 @@ def _placed(result: JSON, part: JSON, hops: Sequence[ChainHop]) -> JSON:
     leaves = [leaf for _, leaf in scalars(part) if leaf is not None]
     answers = (leaf for hop in hops for leaf in leaves if hop.holds(leaf))
     return next(answers, leaves[0] if len(leaves) == 1 else None)
-
-
-def _is_within(text: str, hop: ChainHop) -> bool:
-    """Whether a text says a hop's answer, where the hop's own result says it in a text."""
-    return hop.reading is not None and hop.reading.span is not None and says(text, hop.answer)
-
-
-def _as_answer(part: JSON) -> str:
-    return json.dumps(part, ensure_ascii=False) if isinstance(part, list) else leaf_text(part)

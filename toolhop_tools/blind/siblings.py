@@ -17,7 +17,6 @@ from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.construct.calls import Call
 from toolhop_tools.model import Item
-from toolhop_tools.reading import Reading
 from toolhop_tools.words import as_text, scalars
 
 TRIES = 40
@@ -26,33 +25,18 @@ TRIES = 40
 
 def chain_of(item: Item, certificate: Certificate | None = None) -> Chain:
     """An item's gold, with the calls that its certificate, or its author, has for the hops."""
-    calls: list[tuple[Mapping[str, JSON] | None, Reading | None]] = [
-        (hop.gold.arguments, hop.gold.reading) if hop.gold else (None, None) for hop in item.hops
-    ]
-    if certificate is not None:
-        calls = [(proof.arguments, proof.reading) for proof in certificate.hops]
-    taken: list[frozenset[str]] = [frozenset() for _ in item.hops]
-    if certificate is not None:
-        taken = [
-            frozenset(edge.argument.split(".")[0] for edge in proof.edges if edge.argument)
-            for proof in certificate.hops
-        ]
-    hops = tuple(
-        ChainHop(number, hop.tool.name, hop.answer, reading, arguments, takes)
-        for number, (hop, (arguments, reading), takes) in enumerate(
-            zip(item.hops, calls, taken, strict=True), 1
-        )
-    )
-    return Chain(item.answer, hops)
+    hops = []
+    for at, hop in enumerate(item.hops):
+        call = hop.gold if certificate is None else certificate.hops[at]
+        reading, arguments = (call.reading, call.arguments) if call else (None, None)
+        edges = () if certificate is None else certificate.hops[at].edges
+        takes = frozenset(edge.argument.split(".")[0] for edge in edges if edge.argument)
+        hops.append(ChainHop(at + 1, hop.tool.name, hop.answer, reading, arguments, takes))
+    return Chain(item.answer, tuple(hops))
 
 
 def gold_plan(item: Item, certificate: Certificate) -> Plan | None:
-    """The certified calls as a plan; None where a hop has none, or takes an answer in another form.
-
-    Args:
-        item: the certified item.
-        certificate: its own.
-    """
+    """The certified calls as a plan; None if a hop has none, or takes an answer in another form."""
     steps: list[Step] = []
     for hop, proof in zip(item.hops, certificate.hops, strict=True):
         if proof.arguments is None or any(not edge.equal for edge in proof.edges):
@@ -80,12 +64,7 @@ def _referring(arguments: Mapping[str, JSON], taken: Mapping[str, str]) -> dict[
 
 async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int) -> Sibling | None:
     """The chain from another record that its tools know; None where none comes to another answer.
-
-    Args:
-        item: the certified item.
-        certificate: its own, with a call for every hop.
-        call: runs one call of a tool.
-        seed: of the records that are tried.
+    The certificate has a call for every hop; what is tried hangs on `seed`.
 
     Raises:
         Exception: what `call` raises.

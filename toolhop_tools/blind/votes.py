@@ -63,23 +63,17 @@ class Ballot:
 
 def hops_met(runs: Sequence[StepRun], chain: Chain) -> tuple[int, ...]:
     """Numbers of the hops whose own tool gave their answer in some step."""
+    valued = [run for run in runs if run.value is not None]
     return tuple(
         hop.number
         for hop in chain.hops
-        if any(
-            run.value is not None and run.step.tool == hop.tool and hop.holds(run.part)
-            for run in runs
-        )
+        if any(run.step.tool == hop.tool and hop.holds(run.part) for run in valued)
     )
 
 
 def vote_of(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, str]:
-    """A plan's vote before a sibling is tried, and the words for it.
-
-    Args:
-        plan: what the reader wrote.
-        runs: its steps as they were run.
-        chain: the gold; answers are compared by the strict rule.
+    """A plan's vote before a sibling is tried, and the words for it. Answers are compared by the
+    strict rule.
     """
     if plan.doubt:
         return Vote.DOUBTS, plan.doubt[:SHOWN]
@@ -88,10 +82,9 @@ def vote_of(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, st
     if not _is_answer(runs[-1], chain):
         return Vote.DIFFERS, f"comes to {runs[-1].value}"[:SHOWN]
     met = hops_met(runs, chain)
-    missed = [hop for hop in chain.hops if hop.number not in met]
+    missed = [f"{hop.number} ({hop.tool})" for hop in chain.hops if hop.number not in met]
     if missed:
-        listed = ", ".join(f"{hop.number} ({hop.tool})" for hop in missed)
-        return Vote.ELSEWHERE, f"not through hop {listed}"
+        return Vote.ELSEWHERE, f"not through hop {', '.join(missed)}"
     return Vote.AGREES, ""
 
 
@@ -114,10 +107,7 @@ def comes_through(plan: Plan, runs: Sequence[StepRun]) -> bool:
 def sibling_vote(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, str]:
     """The vote of an agreeing plan, by what it gives with the sibling's literals.
 
-    Args:
-        plan: with the sibling's literals in place.
-        runs: its steps as they were run.
-        chain: the sibling's.
+    Plan, runs and chain are those of the sibling.
     """
     if comes_through(plan, runs) and _is_answer(runs[-1], chain):
         return Vote.AGREES, ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TypeAlias
 
 from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.outcome import JSON, Died, OutOfMemory, Returned, TimedOut
@@ -19,14 +19,8 @@ KEPT_CHARS = 20_000_000
 """Length of arguments and results that are kept of an item's calls."""
 
 
-class RunBatch(Protocol):
-    """Makes the calls of a batch (`toolhop_tools.batch.run_batch`)."""
-
-    def __call__(
-        self, session: Session, program: Program, sets: Sequence[Arguments], *, most_cut: int = ...
-    ) -> Awaitable[list[CallRun | None]]:
-        """What each set came to; None for one that was not run."""
-        ...
+RunBatch: TypeAlias = Callable[..., Awaitable[list[CallRun | None]]]
+"""Makes the calls of a batch as `toolhop_tools.batch.run_batch` does."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.certify.pools import Choice, Offers, Source, offers, pool, read_source
 from toolhop_tools.certify.readable import Asked
 from toolhop_tools.dates import notations_named
-from toolhop_tools.declared import compiled, declared, fits, required
+from toolhop_tools.declared import compiled, declared, described, fits, required
 from toolhop_tools.examples import example_calls
 from toolhop_tools.leaves import Leaf, inner, leaves
 from toolhop_tools.model import Hop
@@ -112,9 +112,7 @@ class Task:
     @cached_property
     def properties(self) -> Mapping[str, JSON]:
         """The parameters' own schemas by name; none for a required one that is not described."""
-        described = self.schema.get("properties")
-        known = described if isinstance(described, dict) else {}
-        return {name: known.get(name) for name in declared(self.schema)}
+        return {name: described(self.schema).get(name) for name in declared(self.schema)}
 
     @cached_property
     def required(self) -> tuple[str, ...]:

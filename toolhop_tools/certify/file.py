@@ -97,8 +97,8 @@ def _certificate(path: Path, number: int, line: bytes) -> Certificate:
         ) from None
 
 
-def progress(path: Path, digests: Mapping[str, str], basis: Basis) -> set[str]:
-    """Ids of the items whose last certificate in the file still holds.
+def progress(path: Path, digests: Mapping[str, str], basis: Basis) -> dict[str, int]:
+    """By id of the items whose last certificate in the file still holds: its place in the file.
 
     Args:
         path: the file; one that is not there holds nothing.
@@ -108,13 +108,12 @@ def progress(path: Path, digests: Mapping[str, str], basis: Basis) -> set[str]:
     Raises:
         CertificateError: as `read`.
     """
-    held: set[str] = set()
-    for certificate in read(path, growing=True) if path.exists() else ():
+    held: dict[str, int] = {}
+    for place, certificate in enumerate(read(path, growing=True) if path.exists() else ()):
         item = certificate.item
+        held.pop(item, None)
         if item in digests and not certificate.stale(digests[item], basis):
-            held.add(item)
-        else:
-            held.discard(item)
+            held[item] = place
     return held
 
 

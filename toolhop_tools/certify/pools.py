@@ -23,9 +23,10 @@ from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.readable import Asked, says
 from toolhop_tools.dates import dates_in, in_notation, notations_named
+from toolhop_tools.declared import required
 from toolhop_tools.english import counts_from_zero, is_mark, listed, marks_named, places_named, tail
 from toolhop_tools.leaves import resolved
-from toolhop_tools.pairing import parse_source, top_functions
+from toolhop_tools.pairing import default_nodes, parse_source, top_functions
 from toolhop_tools.words import ARTICLES, as_number, name_words, parts_of, runs, words
 
 MOST_VALUES = 24
@@ -62,11 +63,8 @@ def read_source(program: Program) -> Source:
     texts = _constants(tree)
     if function is None:
         return Source(True, False, (), texts)
-    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    needed = names[: len(names) - len(function.args.defaults)]
-    alone = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-    needed += [argument.arg for argument, default in alone if default is None]
-    return Source(True, True, tuple(needed), texts)
+    needed = tuple(name for name, node in default_nodes(function.args).items() if node is None)
+    return Source(True, True, needed, texts)
 
 
 def _constants(tree: ast.Module) -> tuple[str, ...]:
@@ -361,8 +359,7 @@ def _objects(schema: dict[str, JSON], offer: Offers, depth: int) -> Iterator[Cho
     if not isinstance(properties, dict):
         yield Choice({}, 1.0, "filler")
         return
-    required = schema.get("required")
-    names = [name for name in properties if isinstance(required, list) and name in required]
+    names = [name for name in properties if name in required(schema)]
     pools = [pool(name, properties[name], offer, depth + 1)[:8] for name in names]
     combinations = itertools.islice(itertools.product(*pools), 512)
     for chosen in sorted(combinations, key=lambda each: sum(one.cost for one in each))[:12]:

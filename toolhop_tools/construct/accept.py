@@ -17,13 +17,21 @@ from toolhop_tools.certify.readable import Asked
 from toolhop_tools.construct.stages import VERSION
 from toolhop_tools.construct.text import filled, references, same, says
 from toolhop_tools.construct.trials import Call
-from toolhop_tools.declared import compiled, required
+from toolhop_tools.declared import compiled, described, required
 from toolhop_tools.model import Hop, Item
 from toolhop_tools.words import as_text, scalars, words
 
 
-class Criterion(StrEnum):
-    """What has to hold of an item."""
+class Judged(StrEnum):
+    """What has to hold of an item or a task."""
+
+    def row(self, figure: JSON, *, holds: bool = True, version: int = VERSION) -> dict[str, JSON]:
+        """The criterion's verdict for the books; `figure` is what it was judged by."""
+        return {"criterion": self.value, "holds": holds, "figure": figure, "version": version}
+
+
+class Criterion(Judged):
+    """What has to hold of an item with hops."""
 
     PROPERTIES = "properties"
     """Every tool: all properties hold; `examples` alone may be not applicable."""
@@ -55,10 +63,6 @@ class Criterion(StrEnum):
     """What the seed's own licence allows."""
     OFFICIAL_SAFE = "official-safe"
     """The official rule cannot take another answer for the gold. A mark, unless it is asked for."""
-
-    def row(self, figure: JSON, *, holds: bool = True, version: int = VERSION) -> dict[str, JSON]:
-        """The criterion's verdict for the books; `figure` is what it was judged by."""
-        return {"criterion": self.value, "holds": holds, "figure": figure, "version": version}
 
 
 MOST_HITS, MOST_HITS_SHORT = 0.1, 0.5
@@ -110,7 +114,6 @@ def attempts(
     """The searches that must prove nothing of an item.
 
     Args:
-        item: the whole item.
         depends_on: by hop: the earlier hops that it needs, from 1.
         plan: the sub-questions with ``{k}``.
     """
@@ -136,11 +139,6 @@ def attempts(
                 twin = Task(Hop(hop.question, hop.answer, other.tool), asked(item, at, {}))
                 about = f"{other.tool.name} for hop {at + 1}"
                 yield Attempt(Criterion.NO_TWIN, number, about, twin)
-
-
-def solved(proof: HopProof) -> bool:
-    """Whether a search got to the gold, by whatever call that the simulator takes."""
-    return proof.executed
 
 
 # -- ways past a hop, looked for by calls ---------------------------------------------------------
@@ -174,16 +172,10 @@ def _within(text: str, answer: str) -> bool:
 
 
 def with_numbers(schema: Mapping[str, JSON], later: Sequence[Mapping[str, JSON]]) -> Iterator[Call]:
-    """Optional parameters that take a number, with the numbers of later hops' calls.
-
-    Args:
-        schema: of the hop's parameters.
-        later: the later hops' calls.
-    """
+    """Optional parameters that take a number, with the numbers of later hops' calls."""
     numbers = {as_text(leaf): leaf for call in later for _, leaf in scalars(dict(call))
                if isinstance(leaf, int | float) and not isinstance(leaf, bool)}  # fmt: skip
-    properties = schema.get("properties")
-    for name, own in (properties if isinstance(properties, dict) else {}).items():
+    for name, own in described(schema).items():
         if not isinstance(own, dict) or name in required(schema) or "enum" in own:
             continue
         validator = compiled(own) if own.get("type") in {"integer", "number"} else None
@@ -197,11 +189,8 @@ def past(
 ) -> Iterator[Call]:
     """A later hop's call with what an earlier one was given, in the place of what it gave.
 
-    Args:
-        written: the later call, with ``{k}`` for answers.
-        made: the same with answers in place.
-        hops: the earlier hop and those between the two.
-        start: the earlier call.
+    `written` has ``{k}`` for answers, `made` the answers; `hops` are the earlier hop and those
+    between the two.
     """
     for name, value in written.items():
         if isinstance(value, str) and not hops.isdisjoint(references(value)):

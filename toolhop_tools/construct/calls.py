@@ -79,18 +79,17 @@ def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
     if not isinstance(outcome, Returned):
         return None
     value = read_result(outcome.json_text)
-    return None if tells_of_error(value) else _scalar(part_at(value, path))
+    part = None if tells_of_error(value) else part_at(value, path)
+    if isinstance(part, dict | list | bool) or part is None:
+        return None
+    return leaf_text(part).strip() or None
 
 
 async def walked(
     hops: Iterable[tuple[Tool, GoldArguments]], call: Call, answers: Sequence[str] = ()
 ) -> list[str]:
-    """All answers of a chain; none where it breaks off.
-
-    Args:
-        hops: each with its call.
-        call: runs a program.
-        answers: of the first hops, where they are known.
+    """All answers of a chain; none where it breaks off. `answers` are those of the first hops,
+    where they are known.
 
     Raises:
         Exception: what `call` raises.
@@ -117,18 +116,8 @@ def part_at(value: JSON, path: Sequence[str | int]) -> JSON:
     return value
 
 
-def _scalar(value: JSON) -> str | None:
-    if isinstance(value, dict | list | bool) or value is None:
-        return None
-    return leaf_text(value).strip() or None
-
-
 def answer_findings(
-    answer: str | None,
-    result: str,
-    facts: JSON,
-    seed_answer: str,
-    path: Sequence[str | int] = (),
+    answer: str | None, result: str, facts: JSON, seed_answer: str, path: Sequence[str | int] = ()
 ) -> Findings:
     """The checks of what the gold call gave.
 

@@ -34,13 +34,8 @@ def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
 def code_findings(
     code: str, schema: ToolSchema, facts: Records | Pairs, gold: str | None
 ) -> Findings:
-    """The checks of a source as it stands.
-
-    Args:
-        code: what was replied.
-        schema: the tool's document.
-        facts: its table or pairs.
-        gold: the answer that the code must not hold, where it is known.
+    """The checks of a source as it stands. `gold` is the answer that it must not hold, where it is
+    known.
     """
     try:
         tree = ast.parse(code)
@@ -59,7 +54,7 @@ def code_findings(
 
 def _more(tree: ast.Module, name: str, facts: Records | Pairs) -> Iterator[str]:
     for node in tree.body:
-        literal = isinstance(node, ast.Expr | ast.Assign) and _is_literal(node.value)
+        literal = isinstance(node, ast.Expr | ast.Assign) and is_literal(node.value)
         if not literal and not isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef):
             yield f"Line {node.lineno} runs when the module loads; only define the function."
     if not any(isinstance(node, ast.FunctionDef) and node.name == name for node in tree.body):
@@ -71,7 +66,8 @@ def _more(tree: ast.Module, name: str, facts: Records | Pairs) -> Iterator[str]:
         yield f"The code does not look into {TABLE}."
 
 
-def _is_literal(node: ast.expr) -> bool:
+def is_literal(node: ast.expr) -> bool:
+    """Whether an expression is a value that is written out."""
     try:
         ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):

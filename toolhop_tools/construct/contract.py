@@ -12,14 +12,7 @@ from collections.abc import Iterator, Mapping
 import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.replies import (
-    Contract,
-    Forgives,
-    Limit,
-    Pairs,
-    Records,
-    ToolDocument,
-)
+from toolhop_tools.construct.replies import Contract, Forgives, Limit, Pairs, Records, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import as_json, called
 from toolhop_tools.declared import compiled, declared, described, fits, required
@@ -120,13 +113,9 @@ EXACT = 2**53
 def contract_findings(
     tool: ToolDocument, contract: Contract, kind: str, gold: Mapping[str, JSON]
 ) -> Findings:
-    """Whether a contract is sound before anything runs.
+    """Whether a tool's contract is sound before anything runs.
 
-    Args:
-        tool: whose contract it is.
-        contract: what was replied.
-        kind: ``lookup`` or ``compute``.
-        gold: the call that answers the sub-question, which no example may give away.
+    `kind` is ``lookup`` or ``compute``; no example may be `gold`, the sub-question's own call.
     """
     return judged(
         "contract",
@@ -174,9 +163,8 @@ def _result_form(contract: Contract) -> Iterator[str]:
 
 
 def _limits(tool: ToolDocument, contract: Contract) -> Iterator[str]:
-    properties = tool.parameters.get("properties")
     for limit in contract.limits:
-        own = properties.get(limit.parameter) if isinstance(properties, dict) else None
+        own = described(tool.parameters).get(limit.parameter)
         kinds = own.get("type") if isinstance(own, dict) else None
         listed = kinds if isinstance(kinds, list) else [kinds]
         if isinstance(own, dict) and not any(kind in listed for kind in ("integer", "number")):
@@ -228,8 +216,7 @@ def choices(schema: Mapping[str, JSON]) -> Iterator[tuple[str, JSON]]:
 
 def is_text(parameters: Mapping[str, JSON], name: str) -> bool:
     """Whether a parameter takes a text of any kind."""
-    properties = parameters.get("properties")
-    own = properties.get(name) if isinstance(properties, dict) else None
+    own = described(parameters).get(name)
     return isinstance(own, dict) and own.get("type") == "string" and "enum" not in own
 
 

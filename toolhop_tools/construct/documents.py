@@ -33,7 +33,10 @@ def document_findings(
     reply: NewTool, answers: Sequence[str], earlier: Sequence[ToolSchema]
 ) -> Findings:
     """The checks of a first document, by the answers and documents of the earlier hops."""
-    findings = _sound(reply.tool) + judged("own-name", _shared_name(reply.tool.name, earlier))
+    name = reply.tool.name
+    shared = [f"An earlier hop's tool is called {name} as well; give this one a name of its own."
+              for other in earlier if name.casefold() == other.name.casefold()]  # fmt: skip
+    findings = _sound(reply.tool) + judged("own-name", shared[:1])
     if findings.failed & {"schema"}:
         return findings
     findings += judged("call", invalid_call(reply.tool.parameters, reply.arguments, answers))
@@ -44,7 +47,9 @@ def document_findings(
 def refined_findings(reply: RefinedTool, first: NewTool, answers: Sequence[str]) -> Findings:
     """The checks of a refined document against the one that it refines."""
     document = reply.tool
-    findings = _sound(document) + judged("same-name", _renamed(document.name, first.tool.name))
+    name, before = document.name, first.tool.name
+    renamed = [f"The tool was {before} and is now {name}; its name stays."]
+    findings = _sound(document) + judged("same-name", renamed if name != before else ())
     if findings.failed & {"schema"}:
         return findings
     findings += (
@@ -62,8 +67,8 @@ def _leaks(schema: ToolSchema, answers: Sequence[str]) -> Findings:
 
 
 def _sound(document: ToolDocument) -> Findings:
-    findings = judged("name", _bad_name(document.name))
-    return findings + judged("schema", _schema(document.parameters))
+    schema = judged("schema", _schema(document.parameters))
+    return judged("name", _bad_name(document.name)) + schema
 
 
 def _bad_name(name: str) -> Iterator[str]:
@@ -71,11 +76,6 @@ def _bad_name(name: str) -> Iterator[str]:
         yield f"The name {name!r} is no identifier of 3 to 64 small letters, digits and _."
     elif keyword.iskeyword(name) or hasattr(builtins, name):
         yield f"The name {name!r} is one of Python's own; say what the tool does."
-
-
-def _shared_name(name: str, earlier: Sequence[ToolSchema]) -> Iterator[str]:
-    if any(name.casefold() == other.name.casefold() for other in earlier):
-        yield f"An earlier hop's tool is called {name} as well; give this one a name of its own."
 
 
 def _schema(parameters: Mapping[str, JSON]) -> Iterator[str]:
@@ -139,11 +139,6 @@ def invalid_call(
         yield f"The call {as_json(made)} is not valid under the parameters: {why}"
 
 
-def _renamed(name: str, before: str) -> Iterator[str]:
-    if name != before:
-        yield f"The tool was {before} and is now {name}; its name stays."
-
-
 def _required(now: Mapping[str, JSON], before: Mapping[str, JSON]) -> Iterator[str]:
     old, new = {*required(before)}, {*required(now)}
     if old != new:
@@ -167,7 +162,6 @@ def given_away(document: ToolSchema, answer: str, *, of_keys: bool = False) -> I
     """Where a document says an answer, as whole words.
 
     Args:
-        document: of any tool of the item.
         answer: of any hop; a letter or a number of two digits stands in any text.
         of_keys: whether a list of at least `MANY` choices may hold it: what a tool knows may be
             listed, as its errors do. Its own answers may not.

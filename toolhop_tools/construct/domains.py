@@ -43,10 +43,8 @@ class Groups(ReplyModel):
     groups: list[Group]
 
     def problems(self, known: Mapping[str, int]) -> list[str]:
-        """What is wrong with the groups.
-
-        Args:
-            known: how many questions have each name, under its `key`.
+        """What is wrong with the groups. `known` counts the questions of each name, under its
+        `key`.
         """
         members = [key(name) for group in self.groups for name in group.members]
         twice = [name for name, count in Counter(members).items() if count > 1]
@@ -65,11 +63,8 @@ def key(name: str) -> str:
 
 
 def merged(names: Mapping[str, str], groups: Groups | None) -> dict[str, str]:
-    """By item: its domain after merging, in its most frequent spelling.
-
-    Args:
-        names: by item, as a model named them.
-        groups: without problems; None merges what differs in case and spacing alone.
+    """By item: its domain after merging, in its most frequent spelling. `names` are by item.
+    Without `groups` what differs in case and spacing alone is merged.
     """
     heads = {key(name): key(group.domain) for group in (groups.groups if groups else ())
              for name in group.members}  # fmt: skip

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from toolhop_tools.construct.calls import literals
 from toolhop_tools.construct.contract import choices
 from toolhop_tools.construct.replies import same_code
-from toolhop_tools.model import Hop, Item
+from toolhop_tools.model import Item
 from toolhop_tools.words import bare, runs, words
 
 GRAM = 8
@@ -100,9 +100,10 @@ def values_of(item: Item) -> frozenset[str]:
     """
     values = [item.answer, *(hop.answer for hop in item.hops)]
     for hop in item.hops:
-        values += literals(hop.gold.arguments, _options(hop)) if hop.gold else _names(hop.question)
+        options = frozenset(name for name, _ in choices(hop.tool.schema.parameters))
+        values += literals(hop.gold.arguments, options) if hop.gold else _NAME.findall(hop.question)
     if not all(hop.gold for hop in item.hops):
-        values += _names(item.question)
+        values += _NAME.findall(item.question)
     return frozenset(filter(None, values))
 
 
@@ -143,14 +144,6 @@ def _holds(gram: Sequence[str], values: Iterable[str]) -> bool:
     return any(sign.isdigit() for word in gram for sign in word) or any(
         runs(words(value), gram) for value in values
     )
-
-
-def _names(text: str) -> list[str]:
-    return _NAME.findall(text)
-
-
-def _options(hop: Hop) -> frozenset[str]:
-    return frozenset(name for name, _ in choices(hop.tool.schema.parameters))
 
 
 def _texts(item: Item) -> list[str]:

@@ -96,7 +96,9 @@ def _referring(question: str, earlier: Sequence[str]) -> str:
     """
     by_spelling: dict[str, list[int]] = {}
     for number, answer in enumerate(earlier, 1):
-        for spelling in _spellings(answer):
+        # An answer, and the same without what stands after a comma or in brackets at its end.
+        short = answer.split(",")[0].split(" (")[0].strip()
+        for spelling in filter(None, dict.fromkeys((answer, short))):
             by_spelling.setdefault(spelling, []).append(number)
     for spelling, numbers in sorted(by_spelling.items(), key=lambda row: -len(row[0])):
         flags = 0 if len(spelling) <= SHORT else re.IGNORECASE
@@ -105,12 +107,6 @@ def _referring(question: str, earlier: Sequence[str]) -> str:
         for hop in [*numbers[-count:], *numbers[-1:] * count][:count]:
             question = whole.sub(f"{{{hop}}}", question, count=1)
     return question
-
-
-def _spellings(answer: str) -> list[str]:
-    """An answer, and the same without what stands after a comma or in brackets at its end."""
-    short = answer.split(",")[0].split(" (")[0].strip()
-    return [text for text in dict.fromkeys((answer, short)) if text]
 
 
 # -- the question --------------------------------------------------------------------------------

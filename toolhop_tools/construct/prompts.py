@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,6 +20,8 @@ NAMES = (
 )
 """The files, without ``.txt``. `repair` is sent after a reply that a check speaks against; `second`
 goes to another model than the one that makes items."""
+EXAMPLES = ("example_chain", "example_fork", "example_join")
+"""Of nested tasks; one goes with each `chain`."""
 _FIELD = "{problems}"
 
 
@@ -38,10 +41,6 @@ class Prompts:
         text = json.dumps(dict(self.texts), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def system(self, name: str) -> str:
-        """What a stage is asked to do."""
-        return self.texts[name]
-
     def repair(self, problems: Sequence[Problem]) -> str:
         """What is wrong with a reply."""
         return self.texts["repair"].replace(
@@ -54,12 +53,8 @@ def load(
     names: Sequence[str] = NAMES,
     package: str = "toolhop_tools.construct",
 ) -> Prompts:
-    """The packaged texts, those in `folder` in their place.
-
-    Args:
-        folder: a study's own.
-        names: of the texts, `repair` among them.
-        package: has them in its folder ``prompts``.
+    """The packaged texts, those in `folder` in their place. `names` are those of a `package`, which
+    has them in its folder ``prompts``.
 
     Raises:
         BadChoice: the folder has none of them, one of another name, or one that lacks its field.
@@ -81,6 +76,14 @@ def load(
     if _FIELD not in texts["repair"]:
         raise BadChoice(f"{folder}/repair.txt has no {_FIELD}, where the problems go")
     return Prompts(texts)
+
+
+load_nested = partial(
+    load,
+    names=("chain", *EXAMPLES, "meaning", "task", "rebuild", "repair"),
+    package="toolhop_tools.construct.nested",
+)
+"""The prompts of nested tasks; see `load`."""
 
 
 def inputs(stage: Stage, values: Mapping[str, JSON]) -> str:

@@ -14,8 +14,9 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.stages import Problem, Stage
+from toolhop_tools.construct.stages import Problem
 from toolhop_tools.construct.text import resolved
+from toolhop_tools.errors import faults
 from toolhop_tools.replied import json_in
 from toolhop_tools.words import scalars
 
@@ -46,12 +47,7 @@ class ReplyModel(BaseModel):
             fault = _fault(json_in(text))
             return _unread(fault) if fault else reply
         except ValidationError as error:
-            errors = error.errors(include_url=False, include_context=False, include_input=False)
-            faults = (
-                f"{'.'.join(map(str, row['loc'])) or 'the reply'}: {row['msg']}"
-                for row in errors[:5]
-            )
-            return _unread("; ".join(faults))
+            return _unread("; ".join(faults(error)[:5]))
 
 
 def _unread(why: str) -> Problem:
@@ -233,18 +229,6 @@ class FinalQuestion(ReplyModel):
     """The question of the item."""
 
     question: Text
-
-
-SHAPES: Mapping[Stage, type[ReplyModel]] = {
-    Stage.DECOMPOSE: Decomposition,
-    Stage.TOOL: NewTool,
-    Stage.REFINE: RefinedTool,
-    Stage.CODE: Code,
-    Stage.SECOND: Code,
-    Stage.CALL: GoldArguments,
-    Stage.QUESTION: FinalQuestion,
-}
-"""Facts are `Records` or `Pairs`, by the kind of the tool."""
 
 
 def normalised(text: str) -> str:

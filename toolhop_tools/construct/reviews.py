@@ -66,9 +66,8 @@ Standing: TypeAlias = Mapping[str, Mapping[str, Review]]
 def standing(reviews: Iterable[Review], digests: Mapping[str, str]) -> dict[str, dict[str, Review]]:
     """The last review by each reviewer of each item as it is now.
 
-    Args:
-        reviews: oldest first.
-        digests: of today's items, by id; reviews of other items and versions are left out.
+    Reviews come oldest first. `digests` are today's items', by id; reviews of other items and
+    versions are left out.
     """
     words: dict[str, dict[str, Review]] = {item: {} for item in digests}
     for review in reviews:

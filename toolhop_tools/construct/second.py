@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import NamedTuple
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.contract import choices
 from toolhop_tools.construct.facts import moved
 from toolhop_tools.construct.replies import Pairs, Records
+from toolhop_tools.construct.stages import Stage
 from toolhop_tools.construct.trials import Call, equal, plain_calls
 from toolhop_tools.declared import compiled, fits
 from toolhop_tools.model import ToolSchema, canonical
@@ -73,17 +73,11 @@ def differences(
     return sorted(unlike, key=lambda row: (table, len(_json(row.call)), _json(row.call)))
 
 
-class Fault(StrEnum):
-    """Where two implementations part, by a third one's answers."""
+def decided(unlike: Sequence[Difference], third: Sequence[JSON] | None) -> tuple[Stage | None, str]:
+    """The stage at fault for the differences, and the shortest one in words for a repair.
 
-    NONE = "none"
-    """The third agrees with the code everywhere: the second misread the document."""
-    CODE = "code"
-    DOCUMENT = "document"
-
-
-def decided(unlike: Sequence[Difference], third: Sequence[JSON] | None) -> tuple[Fault, str]:
-    """Whose fault the differences are, and the shortest one in words for a repair.
+    None is at fault where a third implementation agrees with the code everywhere: the second
+    misread the document. The document is the fault of `Stage.REFINE`.
 
     Args:
         unlike: the differences of code and second implementation; not empty.
@@ -95,15 +89,15 @@ def decided(unlike: Sequence[Difference], third: Sequence[JSON] | None) -> tuple
         arguments, values = _json(row.call), [row.first, row.second, *(third or ())[at : at + 1]]
         given = [_json(value)[:SHOWN_CHARS] for value in values]
         if third is not None and equal(row.second, third[at]):
-            return Fault.CODE, (
+            return Stage.CODE, (
                 f"For the arguments {arguments} the code gives {given[0]}; two functions that "
                 f"others wrote from the document give {given[1]}."
             )
-        return Fault.DOCUMENT, (
+        return Stage.REFINE, (
             f"The document does not say what the arguments {arguments} give: functions written "
             f"from it give {', '.join(given)}. State it in the contract."
         )
-    return Fault.NONE, ""
+    return None, ""
 
 
 def _json(value: JSON | Mapping[str, JSON]) -> str:

@@ -85,10 +85,10 @@ class _Row(BaseModel):
     licence: str = ""
 
 
-def proposed(domain: str, count: int, hops: tuple[int, int], world: World) -> list[Seed]:
-    """Seeds that name a domain alone; `world` is closed, as nothing here has facts."""
+def proposed(domain: str, count: int, hops: tuple[int, int]) -> list[Seed]:
+    """Seeds that name a domain alone, in the closed world: nothing here has facts."""
     name = "-".join(domain.lower().split())
-    return [Seed(f"{name}-{n}", domain, *hops, world=world) for n in range(1, count + 1)]
+    return [Seed(f"{name}-{n}", domain, *hops) for n in range(1, count + 1)]
 
 
 def read(path: Path, *, world: World, licence: str, hops: tuple[int, int]) -> list[Seed]:

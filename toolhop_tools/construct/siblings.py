@@ -123,11 +123,7 @@ def _table(source: str) -> ast.Assign | None:
 def sibling(item: Item, plan: Sequence[WrittenHop], change: Change, answers: Sequence[str]) -> Item:
     """The item with a changed table and what its gold calls then give.
 
-    Args:
-        item: the item.
-        plan: how its hops depend on each other.
-        change: the table.
-        answers: of all hops.
+    `plan` says how its hops depend on each other; `answers` are those of all hops.
     """
     hops = []
     for own, answer, tool in zip(plan, answers, change.tools(item), strict=True):

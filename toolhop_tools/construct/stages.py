@@ -1,11 +1,12 @@
-"""The stages of making an item, and what comes of a stage's checks, as values."""
+"""The stages of making an item, what comes of their checks, and how many pass, as values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -46,9 +47,7 @@ class Stage(StrEnum):
     TASK = "task"
     """The task's text."""
     REBUILD = "rebuild"
-    """Another model makes the calls from the text of a nested task, or from an item's question."""
-    REBUILD_HOP = "rebuild-hop"
-    """Another model makes the call of a sub-question."""
+    """Another model makes the calls from the text of a nested task."""
 
 
 OF_A_HOP = (Stage.TOOL, Stage.REFINE, Stage.FACTS, Stage.CODE, Stage.SECOND, Stage.CALL)
@@ -109,18 +108,92 @@ class Findings:
     def to_json(self) -> dict[str, JSON]:
         """For the ledger; `FINDINGS` reads it."""
         # Pydantic would spoil the half characters that a tool can be tested with.
-        problems: list[JSON] = [asdict(problem, dict_factory=_given) for problem in self.problems]
+        rows = map(asdict, self.problems)
+        problems: list[JSON] = [
+            {name: value for name, value in row.items() if value is not None} for row in rows
+        ]
         return {"held": [*sorted(self.held)], "problems": problems, "figures": dict(self.figures)}
 
 
 FINDINGS = TypeAdapter(Findings)
 
 
-def _given(fields: Iterable[tuple[str, JSON]]) -> dict[str, JSON]:
-    return {name: value for name, value in fields if value is not None}
-
-
 def judged(check: str, noted: Iterable[str], place: Place | None = None) -> Findings:
     """The findings of one check, by what it has to say."""
     problems = tuple(Problem(check, text, place=place) for text in noted)
     return Findings(frozenset() if problems else frozenset({check}), problems)
+
+
+# -- how many pass ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One stage, over all hops or items that came to it."""
+
+    stage: Stage
+    begun: int
+    first: int
+    """How many passed with their first reply."""
+    passed: int
+    replies: int
+
+
+def funnel(books: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """The stages over the books of items."""
+    counts: dict[Stage, Counter[str]] = {stage: Counter() for stage in Stage}
+    for step in (step for book in books for step in book["steps"]):
+        passed = bool(step["passed"])
+        counts[Stage(step["stage"])] += Counter(
+            begun=1, first=passed and _at_once(step), passed=passed, replies=step["replies"]
+        )
+    return [
+        Row(stage, count["begun"], count["first"], count["passed"], count["replies"])
+        for stage, count in counts.items()
+        if count["begun"]
+    ]
+
+
+def first_pass(book: Mapping[str, Any]) -> bool:
+    """Whether an item is accepted and passed every stage at the first reply."""
+    return bool(book["accepted"]) and all(map(_at_once, book["steps"]))
+
+
+def _at_once(step: Mapping[str, Any]) -> bool:
+    return step["replies"] <= 1 and not step["returned"]
+
+
+def lost(books: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Where items were rejected, most frequent first."""
+    places = (str(Place(*book["place"])) for book in books if not book["accepted"])
+    return Counter(places).most_common()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What items took together."""
+
+    replies: int
+    tokens: int
+    cost_usd: float | None
+    """None where the cost of one is not known."""
+
+    @classmethod
+    def of(cls, books: Collection[Mapping[str, Any]]) -> Taken:
+        """By the books of the items."""
+        costs = [book["cost_usd"] for book in books]
+        return cls(
+            sum(book["replies"] for book in books),
+            sum(book["input_tokens"] + book["output_tokens"] for book in books),
+            None if None in costs else sum(costs),
+        )
+
+
+def counts(books: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What passed, for the funnel's file."""
+    return {
+        "items": len(books),
+        "accepted": sum(book["accepted"] for book in books),
+        "accepted_at_first": sum(map(first_pass, books)),
+        "stages": [asdict(row) for row in funnel(books)],
+    }

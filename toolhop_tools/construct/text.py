@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.leaves import inner
 from toolhop_tools.words import as_text, bare, scalars
 
 SHORT = 2
@@ -32,26 +33,20 @@ def filled(text: str, answers: Sequence[str]) -> str:
 
 def resolved(value: JSON, answers: Sequence[str], schema: Mapping[str, JSON] | None = None) -> JSON:
     """Arguments with earlier answers in place, as numbers where the schema wants numbers."""
+    schema = schema or {}
     if isinstance(value, dict):
-        inner = (schema or {}).get("properties")
-        known = inner if isinstance(inner, dict) else {}
-        return {k: resolved(v, answers, _schema(known.get(k))) for k, v in value.items()}
+        return {k: resolved(v, answers, inner(schema, k, schema)) for k, v in value.items()}
     if isinstance(value, list):
-        items = _schema((schema or {}).get("items"))
-        return [resolved(element, answers, items) for element in value]
+        return [resolved(part, answers, inner(schema, 0, schema)) for part in value]
     if not isinstance(value, str) or not REFERENCE.search(value):
         return value
     text = filled(value, answers)
     number = plain_number(text)
-    kinds = (schema or {}).get("type")
+    kinds = schema.get("type")
     several = kinds if isinstance(kinds, list) else [kinds]
     if number is None or "string" in several or not {"integer", "number"} & {*several}:
         return text
     return int(number) if number == int(number) else float(number)
-
-
-def _schema(value: JSON) -> Mapping[str, JSON] | None:
-    return value if isinstance(value, dict) else None
 
 
 def says(text: str, value: str) -> bool:

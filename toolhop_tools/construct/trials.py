@@ -41,13 +41,8 @@ class Trial:
 def trials(
     schema: ToolSchema, contract: Contract, facts: Records | Pairs, literals: Sequence[str] = ()
 ) -> Iterator[Trial]:
-    """All trials of a contract; calls that the schema refuses are left out.
-
-    Args:
-        schema: the tool as it is shown.
-        contract: what it promises.
-        facts: its table or pairs, from which calls are made.
-        literals: texts of the code, which may hide a record.
+    """All trials of a contract; calls that the schema refuses are left out. `literals` are texts of
+    the code, which may hide a record.
     """
     plain = plain_calls(facts)
     yield from _example_trials(schema, contract)
@@ -89,7 +84,7 @@ def _form_trial(schema: ToolSchema, contract: Contract, plain: Sequence[Call]) -
     form = compiled(contract.result_form)
     chosen = [{**call, name: value} for call in plain[:_FEW]
               for name, value in choices(schema.parameters)]  # fmt: skip
-    calls = [*plain, *(call for call in chosen if _takes(schema, call))]
+    calls = [*plain, *(call for call in chosen if takes(schema, call))]
 
     def wrong(results: Sequence[JSON]) -> str:
         for call, result in zip(calls, results, strict=True):
@@ -108,11 +103,11 @@ def _limit_trials(schema: ToolSchema, contract: Contract, plain: Sequence[Call])
                 continue
             beyond = (edge + step * by for by in (1, 10, 0.5))
             outside = [{**plain[0], limit.parameter: value} for value in beyond]
-            outside = [call for call in outside if _takes(schema, call)]
+            outside = [call for call in outside if takes(schema, call)]
             # No record has to have a key at the edge. Limits may depend on each other.
             within = [] if limit.parameter in keys else plain
             inside = [{**call, limit.parameter: edge} for call in within]
-            inside = [call for call in inside if _takes(schema, call)]
+            inside = [call for call in inside if takes(schema, call)]
             if inside or outside:
                 yield _limit_trial(schema, limit.parameter, inside, outside)
 
@@ -142,37 +137,30 @@ def _error_trials(
         field = facts.lookup.parameters.get(parameter)
         listed = [as_text(record[field]) for record in facts.records if field in record]
         known = [*dict.fromkeys(listed)]
-        taken = {*map(_squeezed, known)}
-        others = [key for key in (*_near_keys(known), *literals) if _squeezed(key) not in taken]
+        taken, first = {*map(_squeezed, known)}, known[0]
+        # Near keys differ slightly from a key of the table.
+        near = (first[:-1], first[1:], first[:3], f"{first}x", f"{first} {known[-1]}")
+        others = [key for key in (*near, *literals) if _squeezed(key) not in taken]
         for key in (UNKNOWN_KEY, *dict.fromkeys(others)):
             call = {**plain[0], parameter: key}
-
-            def wrong(
-                results: Sequence[JSON],
-                call: Call = call,
-                key: str = key,
-                message: str = message,
-                orders: Sequence[Sequence[str]] = (known, sorted(known), listed),
-            ) -> str:
-                result = results[0]
-                given = result.get("error") if isinstance(result, dict) else None
-                wanted = [message.replace("{given}", key).replace("{known}", ", ".join(order))
-                          for order in orders]  # fmt: skip
-                if given in wanted and isinstance(result, dict) and len(result) == 1:
-                    return ""
-                return (
-                    f"{called(schema.name, call)} gives {as_json(result)[:600]}; the document says "
-                    f"{as_json({'error': wanted[0]})[:600]}"
-                )
-
-            if _takes(schema, call):
-                yield Trial("errors", [call], wrong)
+            wanted = [
+                {"error": message.replace("{given}", key).replace("{known}", ", ".join(order))}
+                for order in (known, sorted(known), listed)
+            ]
+            if takes(schema, call):
+                yield _error_trial(schema, call, wanted)
 
 
-def _near_keys(known: Sequence[str]) -> list[str]:
-    """Keys that differ slightly from a key of the table."""
-    first, last = known[0], known[-1]
-    return [first[:-1], first[1:], first[:3], f"{first}x", f"{first} {last}"]
+def _error_trial(schema: ToolSchema, call: Call, wanted: Sequence[dict[str, str]]) -> Trial:
+    def wrong(results: Sequence[JSON]) -> str:
+        if results[0] in wanted:
+            return ""
+        return (
+            f"{called(schema.name, call)} gives {as_json(results[0])[:600]}; the document says "
+            f"{as_json({**wanted[0]})[:600]}"
+        )
+
+    return Trial("errors", [call], wrong)
 
 
 def _squeezed(text: str) -> str:
@@ -190,17 +178,17 @@ def _spelling_trials(
         taken = {call.get(parameter) for call in plain}
         for call in plain[:_FEW]:
             text = call.get(parameter)
-            for kind in Forgives if isinstance(text, str) else ():
-                forgiven = kind in contract.forgives
-                for variant in _variants(str(text), kind) if lookup or forgiven else ():
-                    varied = {**call, parameter: variant}
-                    if variant not in taken and _takes(schema, varied):
-                        yield _spelling_trial(schema, call, varied, kind, forgiven=forgiven)
-            for variant in _broken(str(text), contract) if lookup and text else ():
+            if not isinstance(text, str):
+                continue
+            spelled = [(variant, kind, kind in contract.forgives)
+                       for kind in Forgives for variant in _variants(text, kind)]  # fmt: skip
+            spelled += [(variant, Forgives.HYPHENS if "-" in variant else Forgives.SPACES, False)
+                        for variant in _broken(text, contract)]  # fmt: skip
+            for variant, kind, forgiven in spelled:
                 varied = {**call, parameter: variant}
-                if variant not in taken and _takes(schema, varied):
-                    kind = Forgives.HYPHENS if "-" in variant else Forgives.SPACES
-                    yield _spelling_trial(schema, call, varied, kind, forgiven=False)
+                tried = (lookup or forgiven) and variant not in taken
+                if tried and takes(schema, varied):
+                    yield _spelling_trial(schema, call, varied, kind, forgiven=forgiven)
 
 
 def _spelling_trial(
@@ -255,7 +243,8 @@ def _variants(text: str, kind: Forgives) -> Iterator[str]:
     return (variant for variant in dict.fromkeys(made) if variant != text)
 
 
-def _takes(schema: ToolSchema, call: Call) -> bool:
+def takes(schema: ToolSchema, call: Mapping[str, JSON]) -> bool:
+    """Whether the simulator takes a call."""
     return fits(compiled(schema.parameters), schema.parameters, call)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -36,9 +36,7 @@ from toolhop_tools.properties.model import (
     PropertyVerdict,
     Subject,
 )
-from toolhop_tools.properties.model import (
-    UNKNOWN_KEY as UNKNOWN_KEY_REMARK,
-)
+from toolhop_tools.properties.model import UNKNOWN_KEY as UNKNOWN_KEY_REMARK
 from toolhop_tools.properties.store import REPLAYED, Stored
 from toolhop_tools.reading import read_result
 from toolhop_tools.words import scalars
@@ -82,23 +80,18 @@ class Verifier:
         return [result_of(None if run is None else run.outcome) for run in runs]
 
     async def properties(
-        self,
-        tool: Tool,
-        golds: Iterable[Gold],
-        before: Sequence[Problem] = (),
-        *,
-        only: Sequence[str] = tuple(PROPERTIES),
+        self, tool: Tool, before: Sequence[Problem] = (), gold: Gold | None = None
     ) -> Findings:
-        """The properties of a tool, what failed before called first."""
-        subject = Subject("made", tool, tuple(golds))
+        """The properties of a tool, what failed before called first; with a gold call, whether it
+        holds and nothing else.
+        """
+        subject = Subject("made", tool, () if gold is None else (gold,))
+        only = tuple(PROPERTIES) if gold is None else ("gold-call",)
         stored = [
-            Stored(
-                problem.check, "", dict(problem.arguments), tuple(map(dict, problem.earlier)),
-                problem.about,
-            )
-            for problem in before
-            if problem.arguments is not None and problem.check in REPLAYED
-        ]  # fmt: skip
+            Stored(row.check, "", dict(row.arguments), tuple(map(dict, row.earlier)), row.about)
+            for row in before
+            if row.arguments is not None and row.check in REPLAYED
+        ]
         async with self._one_at_a_time:
             verdicts = await anyio.to_thread.run_sync(partial(self._checked, subject, stored, only))
         return tool_findings(tool, verdicts)
@@ -115,7 +108,7 @@ class Verifier:
         return dict(self.lane.verdicts)
 
     async def prove(self, task: Task, name: str) -> HopProof:
-        """See `prove`."""
+        """Search for a call that proves a hop."""
         return await prove(self.sandbox, self.basis, task, name)
 
     async def kept(self, tool: Tool, contract: Contract, facts: Records | Pairs) -> Findings:
@@ -219,9 +212,8 @@ def _literals(source: str) -> list[str]:
     functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     texts = (node.value for function in functions for node in ast.walk(function)
              if isinstance(node, ast.Constant) and isinstance(node.value, str))  # fmt: skip
-    return [*dict.fromkeys(text for text in texts if text.strip() and len(text) < LONGEST_KEY)][
-        :MOST_KEYS
-    ]
+    keys = dict.fromkeys(text for text in texts if text.strip() and len(text) < LONGEST_KEY)
+    return [*keys][:MOST_KEYS]
 
 
 def _smallest(problems: Sequence[Problem]) -> list[Problem]:
@@ -252,14 +244,15 @@ async def prove(sandbox: Sandbox, basis: Basis, task: Task, name: str) -> HopPro
         SandboxFault: workers were lost under it, time after time.
         SandboxUnavailable: as `Session.call`.
     """
-    for left in reversed(range(MOST_LOST + 1)):
+    lost = 0
+    while True:
         try:
             async with sandbox.session() as session:
                 return await Search(session, task, basis, f"{basis.seed}/{name}").prove()
         except SandboxFault:
-            if not left:
+            lost += 1
+            if lost > MOST_LOST:
                 raise
-    raise AssertionError("unreachable")
 
 
 def _differs(name: str, arguments: Mapping[str, JSON], wanted: JSON, result: JSON) -> str:

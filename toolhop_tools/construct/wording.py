@@ -14,7 +14,8 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.facts import other_calls
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.text import references, texts
-from toolhop_tools.declared import compiled, fits, required
+from toolhop_tools.construct.trials import takes
+from toolhop_tools.declared import compiled, described, required
 from toolhop_tools.model import ToolSchema
 
 
@@ -31,44 +32,27 @@ class ChainChange:
 
 
 def chain_changes(
-    hop: int,
-    schema: ToolSchema,
-    facts: Records | Pairs,
-    written: Mapping[str, JSON],
+    hop: int, schema: ToolSchema, facts: Records | Pairs, written: Mapping[str, JSON]
 ) -> Iterator[ChainChange]:
-    """The changes of one hop's call: another choice, a condition dropped, another literal.
-
-    Args:
-        hop: from 1.
-        schema: of its tool.
-        facts: its table or pairs; another record's key is taken from it.
-        written: its gold call, with ``{k}`` for earlier answers.
+    """The changes of one hop's gold call, as it is `written` with ``{k}`` for earlier answers:
+    another choice, a condition dropped, another literal. Other records' keys are those of `facts`.
     """
-    properties = schema.parameters.get("properties")
-    known = properties if isinstance(properties, dict) else {}
+    refers = any(references(text) for text in texts(dict(written)))
     for name, value in written.items():
-        own = known.get(name)
         if any(references(text) for text in texts(value)):
             continue
         if name not in required(schema.parameters):
             rest = {key: given for key, given in written.items() if key != name}
             yield ChainChange(hop, f"{name} left out, which was {value!r}", rest)
-        for other in _others(value, own):
+        for other in _others(value, described(schema.parameters).get(name)):
             changed = {**written, name: other}
-            if fits(compiled(schema.parameters), schema.parameters, changed) or _refers(written):
+            if takes(schema, changed) or refers:
                 yield ChainChange(hop, f"{name}={other!r} in place of {value!r}", changed)
         keys = facts.lookup.parameters if isinstance(facts, Records) else ()
         for call in other_calls(facts, written, 2):
             if name in keys and call.get(name) != value:
-                yield ChainChange(
-                    hop,
-                    f"{name}={call[name]!r} in place of {value!r}",
-                    {**written, name: call[name]},
-                )
-
-
-def _refers(written: Mapping[str, JSON]) -> bool:
-    return any(references(text) for text in texts(dict(written)))
+                what = f"{name}={call[name]!r} in place of {value!r}"
+                yield ChainChange(hop, what, {**written, name: call[name]})
 
 
 def _others(value: JSON, schema: JSON) -> list[JSON]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
@@ -15,36 +15,31 @@ OnText: TypeAlias = Callable[[str, str], str]
 """From a description and its place in the schema to another description."""
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptions:
-    """The tools' own descriptions changed, or every one within their parameters' schemas."""
+def redescribed(item: Item, words: Words, seed: int, *, of_parameters: bool = False) -> Item:
+    """The item with its tools' own descriptions changed, or all within their parameters' schemas.
 
-    words: Words
-    seed: int
-    of_parameters: bool = False
-    """Names and types of parameters stay."""
+    Names and types of parameters stay.
+    """
 
-    def __call__(self, item: Item) -> Item:
-        """The item with its tools described otherwise."""
+    def tool(given: Tool) -> Tool:
+        home, schema = f"{seed}/{item.id}/{given.name}", given.schema
+        if not of_parameters:
+            text = _changed(schema.description, words, f"{home}/description")
+            return replace(given, schema=replace(schema, description=text))
+        changed = with_descriptions(
+            schema.parameters, lambda text, place: _changed(text, words, f"{home}{place}")
+        )
+        return replace(given, schema=replace(schema, parameters=changed))
 
-        def tool(given: Tool) -> Tool:
-            home, schema = f"{self.seed}/{item.id}/{given.name}", given.schema
-            if not self.of_parameters:
-                text = self._changed(schema.description, f"{home}/description")
-                return replace(given, schema=replace(schema, description=text))
-            changed = with_descriptions(
-                schema.parameters, lambda text, place: self._changed(text, f"{home}{place}")
-            )
-            return replace(given, schema=replace(schema, parameters=changed))
+    return with_tools(item, tool)
 
-        return with_tools(item, tool)
 
-    def _changed(self, text: str, place: str) -> str:
-        if self.words is Words.REMOVED:
-            return ""
-        pieces = text.split()
-        random.Random(place).shuffle(pieces)
-        return " ".join(pieces)
+def _changed(text: str, words: Words, place: str) -> str:
+    if words is Words.REMOVED:
+        return ""
+    pieces = text.split()
+    random.Random(place).shuffle(pieces)
+    return " ".join(pieces)
 
 
 def with_descriptions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from toolhop_tools.errors import BadChoice
@@ -27,39 +27,30 @@ class Choice(StrEnum):
     twice, and none whose name is close to one of the item's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Distractors:
-    """Tools of a pool, put at random places; the item's own keep their order."""
+def distracted(item: Item, pool: Nearest, count: int, choice: Choice, seed: int) -> Item:
+    """The item with tools of a pool at random places; its own keep their order.
 
-    count: int
-    pool: Nearest
-    seed: int
-    choice: Choice = Choice.NEAREST
-
-    def __call__(self, item: Item) -> Item:
-        """The item with more tools on offer.
-
-        Raises:
-            BadChoice: the pool has too few other tools for the item.
-        """
-        rng = drawn(self.seed, item, "distractors")
-        wanted = self.count * (len(item.tools) if self.choice is Choice.EACH else 1)
-        if self.choice is Choice.EACH:
-            chosen = for_each(self.pool, item, self.count)
-        else:
-            chosen = list(self.pool.others(item))
-            random = self.choice is Choice.RANDOM and len(chosen) >= wanted
-            chosen = rng.sample(chosen, wanted) if random else chosen[:wanted]
-        if len(chosen) < wanted:
-            raise BadChoice(
-                f"item {item.id} cannot get {wanted} distractors: the data set has "
-                f"{len(chosen)} tools of other items that fit and are not its own",
-                fix="ask for fewer, or play a larger data set",
-            )
-        order = [*item.tools]
-        for tool in chosen:
-            order.insert(rng.randint(0, len(order)), tool.name)
-        return replace(item, others=(*item.others, *chosen), order=tuple(order))
+    Raises:
+        BadChoice: the pool has too few other tools for the item.
+    """
+    rng = drawn(seed, item, "distractors")
+    wanted = count * (len(item.tools) if choice is Choice.EACH else 1)
+    if choice is Choice.EACH:
+        chosen = for_each(pool, item, count)
+    else:
+        chosen = list(pool.others(item))
+        random = choice is Choice.RANDOM and len(chosen) >= wanted
+        chosen = rng.sample(chosen, wanted) if random else chosen[:wanted]
+    if len(chosen) < wanted:
+        raise BadChoice(
+            f"item {item.id} cannot get {wanted} distractors: the data set has "
+            f"{len(chosen)} tools of other items that fit and are not its own",
+            fix="ask for fewer, or play a larger data set",
+        )
+    order = [*item.tools]
+    for tool in chosen:
+        order.insert(rng.randint(0, len(order)), tool.name)
+    return replace(item, others=(*item.others, *chosen), order=tuple(order))
 
 
 def for_each(pool: Nearest, item: Item, count: int, without: Container[str] = ()) -> list[Tool]:

@@ -6,7 +6,7 @@ import random
 import re
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item, Tool, ToolSchema
@@ -14,32 +14,28 @@ from toolhop_tools.perturb.change import Words, drawn, with_tools
 from toolhop_tools.perturb.descriptions import with_descriptions
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Every tool under another name, also where a description speaks of it."""
+def renamed(item: Item, words: Words, seed: int) -> Item:
+    """The item with every tool under another name, also where a description speaks of it.
 
-    words: Words
-    seed: int
+    ``removed`` numbers them in the order shown.
+    """
+    new = _new_names([*item.tools], words, drawn(seed, item, "names"))
+    known = "|".join(re.escape(name) for name in sorted(new, key=len, reverse=True))
 
-    def __call__(self, item: Item) -> Item:
-        """The item with its tools renamed; ``removed`` numbers them in the order shown."""
-        new = _renamed([*item.tools], self.words, drawn(self.seed, item, "names"))
-        known = "|".join(re.escape(name) for name in sorted(new, key=len, reverse=True))
+    def text(given: str, place: str) -> str:
+        del place
+        return re.sub(rf"\b(?:{known})\b", lambda found: new[found[0]], given)
 
-        def text(given: str, place: str) -> str:
-            del place
-            return re.sub(rf"\b(?:{known})\b", lambda found: new[found[0]], given)
+    def tool(given: Tool) -> Tool:
+        old = given.schema
+        parameters: Mapping[str, JSON] = with_descriptions(old.parameters, text)
+        schema = ToolSchema(new[old.name], text(old.description, ""), parameters)
+        return replace(given, schema=schema)
 
-        def tool(given: Tool) -> Tool:
-            old = given.schema
-            parameters: Mapping[str, JSON] = with_descriptions(old.parameters, text)
-            schema = ToolSchema(new[old.name], text(old.description, ""), parameters)
-            return replace(given, schema=schema)
-
-        return with_tools(item, tool)
+    return with_tools(item, tool)
 
 
-def _renamed(order: Sequence[str], words: Words, rng: random.Random) -> dict[str, str]:
+def _new_names(order: Sequence[str], words: Words, rng: random.Random) -> dict[str, str]:
     """The new name of each tool, by its own name."""
     if words is Words.REMOVED:
         return {name: f"tool_{place}" for place, name in enumerate(order, start=1)}

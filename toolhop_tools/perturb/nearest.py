@@ -68,10 +68,10 @@ class Nearest:
         # In an order of their own, so that of tools that are equally near the first comes first.
         self._tools = sorted(found.values(), key=lambda one: (one[0], one[1].name))
         texts = [Counter(words(tool.schema)) for _, tool in self._tools]
-        self._weights = TfIdf(texts).weights
+        self._weights = TfIdf(texts)
         postings: dict[str, list[tuple[int, float]]] = {}
         for index, text in enumerate(texts):
-            for word, weight in self._weights(text).items():
+            for word, weight in self._weights.weights(text).items():
                 postings.setdefault(word, []).append((index, weight))
         self._postings = {
             word: (np.array([i for i, _ in found]), np.array([weight for _, weight in found]))
@@ -100,23 +100,15 @@ class Nearest:
 
     def among(self, tools: Sequence[Tool]) -> list[list[float]]:
         """The cosines of tools with each other."""
-        found = [self._weights(Counter(words(tool.schema))) for tool in tools]
-        return [
-            [
-                round(
-                    math.fsum(one.get(word, 0.0) * weight for word, weight in two.items()), _DIGITS
-                )
-                for two in found
-            ]
-            for one in found
-        ]
+        texts = [Counter(words(tool.schema)) for tool in tools]
+        return [[self._weights.cosine(one, other) for other in texts] for one in texts]
 
     def _likeness(self, tools: Iterable[Tool]) -> NDArray[np.float64]:
         """By tool: its largest cosine with one of `tools`."""
         best = np.zeros(len(self._tools))
         for tool in tools:
             sums = np.zeros(len(self._tools))
-            for word, weight in self._weights(Counter(words(tool.schema))).items():
+            for word, weight in self._weights.weights(Counter(words(tool.schema))).items():
                 places, weights = self._postings[word]
                 sums[places] += weight * weights
             best = np.maximum(best, sums)
@@ -125,9 +117,8 @@ class Nearest:
     def likeness_to(self, text: str) -> dict[str, float]:
         """By the name of each tool that is like a text at all: how much, up to 1."""
         sums: dict[str, float] = {}
-        for word, weight in self._weights(
-            Counter(word.lower() for word in _WORD.findall(text))
-        ).items():
+        said = Counter(word.lower() for word in _WORD.findall(text))
+        for word, weight in self._weights.weights(said).items():
             for place, other in zip(*self._postings[word], strict=True):
                 name = self._tools[place][1].name
                 sums[name] = sums.get(name, 0.0) + weight * float(other)

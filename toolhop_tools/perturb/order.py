@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from toolhop_tools.model import Item
 from toolhop_tools.perturb.change import drawn
@@ -24,14 +24,8 @@ def tool_orders(perturbations: Iterable[str]) -> str:
     return f"tools in {' and '.join(dict.fromkeys(map(tool_order, perturbations)))} order"
 
 
-@dataclass(frozen=True, slots=True)
-class ShuffledOrder:
-    """All tools on offer in random order."""
-
-    seed: int
-
-    def __call__(self, item: Item) -> Item:
-        """The item with its tools in another order."""
-        order = [*item.tools]
-        drawn(self.seed, item, "tools").shuffle(order)
-        return replace(item, order=tuple(order))
+def shuffled(item: Item, seed: int) -> Item:
+    """The item with all tools on offer in random order."""
+    order = [*item.tools]
+    drawn(seed, item, "tools").shuffle(order)
+    return replace(item, order=tuple(order))

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Any
 
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.perturb.change import AS_IS, ItemChange, Words
-from toolhop_tools.perturb.descriptions import Descriptions
-from toolhop_tools.perturb.names import Names
-from toolhop_tools.perturb.order import ShuffledOrder
+from toolhop_tools.perturb.descriptions import redescribed
+from toolhop_tools.perturb.names import renamed
+from toolhop_tools.perturb.order import SHUFFLED, shuffled
+
+TEXTS = ("names", "descriptions", "parameters")
+"""Parts that say what is done to texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +37,14 @@ class Perturbation:
     """The item's own tools are in random order; else in hop order."""
 
     def __str__(self) -> str:
-        texts = {"names": self.names, "descriptions": self.descriptions}
-        texts["parameters"] = self.parameters
+        texts = {name: getattr(self, name) for name in TEXTS}
         parts = [f"{name}={words}" for name, words in texts.items() if words is not Words.AS_IS]
         if self.distractors:
-            parts.append(f"distractors={self.distractors}" + self._kind)
+            kind = "" if self.choice == "nearest" else f":{self.choice}"
+            parts.append(f"distractors={self.distractors}{kind}")
         if self.shuffled:
-            parts.append("order=shuffled")
+            parts.append(SHUFFLED)
         return "+".join(parts) or AS_IS
-
-    @property
-    def _kind(self) -> str:
-        return "" if self.choice == "nearest" else f":{self.choice}"
 
     @classmethod
     def parse(cls, text: str) -> Perturbation:
@@ -74,33 +75,32 @@ class Perturbation:
             pool: where distractors come from; the items themselves may be in it.
             seed: of everything that is drawn.
         """
-        found: list[ItemChange] = [ShuffledOrder(seed)] if self.shuffled else []
+        found: list[ItemChange] = [partial(shuffled, seed=seed)] if self.shuffled else []
         if self.distractors:
             # numpy, imported only when used
-            from toolhop_tools.perturb.distractors import Choice, Distractors
+            from toolhop_tools.perturb.distractors import Choice, distracted
             from toolhop_tools.perturb.nearest import Nearest
 
-            near = Nearest(pool.items)
-            found.append(Distractors(self.distractors, near, seed, Choice(self.choice)))
+            found.append(
+                partial(
+                    distracted, pool=Nearest(pool.items), count=self.distractors,
+                    choice=Choice(self.choice), seed=seed,
+                )
+            )  # fmt: skip
         if self.descriptions is not Words.AS_IS:
-            found.append(Descriptions(self.descriptions, seed))
+            found.append(partial(redescribed, words=self.descriptions, seed=seed))
         if self.parameters is not Words.AS_IS:
-            found.append(Descriptions(self.parameters, seed, of_parameters=True))
+            found.append(partial(redescribed, words=self.parameters, seed=seed, of_parameters=True))
         # Last: what else is drawn goes by the tools' own names, and numbers follow the order.
         if self.names is not Words.AS_IS:
-            found.append(Names(self.names, seed))
+            found.append(partial(renamed, words=self.names, seed=seed))
         return tuple(found)
 
 
 def _with(found: Perturbation, key: str, value: str, text: str) -> Perturbation:
-    if value in list(Words):
-        match key:
-            case "names":
-                return replace(found, names=Words(value))
-            case "descriptions":
-                return replace(found, descriptions=Words(value))
-            case "parameters":
-                return replace(found, parameters=Words(value))
+    if value in list(Words) and key in TEXTS:
+        changed: dict[str, Any] = {key: Words(value)}
+        return replace(found, **changed)
     count = re.fullmatch(r"([0-9]{1,9})(?::(nearest|random|each))?", value)
     if key == "distractors" and count:
         return replace(found, distractors=int(count[1]), choice=count[2] or "nearest")
@@ -130,10 +130,4 @@ def perturbed(
             f"{how} changes tools, and {bare[0]} has none: tools are in its question alone",
             fix="leave the perturbation out",
         )
-    return tuple(_after(item, changes) for item in items)
-
-
-def _after(item: Item, changes: Sequence[ItemChange]) -> Item:
-    for change in changes:
-        item = change(item)
-    return item
+    return tuple(reduce(lambda item, change: change(item), changes, item) for item in items)

@@ -10,10 +10,10 @@ from typing import cast
 
 from anyio.from_thread import start_blocking_portal
 
-from toolhop_sandbox.base import Limits, Program, Sandbox, Session
+from toolhop_sandbox.base import Limits, Program, Session
 from toolhop_sandbox.choose import Kind, open_sandbox
 from toolhop_sandbox.errors import SandboxFault
-from toolhop_sandbox.outcome import JSON, Outcome
+from toolhop_sandbox.outcome import Outcome
 from toolhop_tools.batch import Arguments
 from toolhop_tools.properties.model import BASE, FREE, OTHER_SEEDS, SETTINGS, Caller, SandboxSetting
 
@@ -30,30 +30,8 @@ def settings_for(properties: Collection[str]) -> tuple[SandboxSetting, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """Open sandboxes by setting."""
-
-    sandboxes: Mapping[SandboxSetting, Sandbox]
-
-    @property
-    def description(self) -> Mapping[str, JSON]:
-        """What isolates."""
-        return next(iter(self.sandboxes.values())).description
-
-    @asynccontextmanager
-    async def workers(self) -> AsyncIterator[Workers]:
-        """One worker in each setting, for calls one after another."""
-        async with AsyncExitStack() as stack:
-            sessions = {
-                setting: await stack.enter_async_context(sandbox.session())
-                for setting, sandbox in self.sandboxes.items()
-            }
-            yield Workers(sessions)
-
-
-@dataclass(frozen=True, slots=True)
 class Workers:
-    """Exclusive use of workers."""
+    """Exclusive use of a worker in each setting, for calls one after another."""
 
     sessions: Mapping[SandboxSetting, Session]
 
@@ -73,19 +51,16 @@ class Workers:
 
 
 @asynccontextmanager
-async def open_bench(
-    kind: Kind = "auto",
-    *,
-    limits: Limits,
-    settings: Collection[SandboxSetting] = SETTINGS,
-) -> AsyncIterator[Bench]:
-    """Sandboxes for the settings, each with room for one worker.
+async def open_workers(
+    kind: Kind = "auto", *, limits: Limits, settings: Collection[SandboxSetting] = SETTINGS
+) -> AsyncIterator[Workers]:
+    """Workers in sandboxes of the settings, one in each.
 
     Raises:
         SandboxUnavailable: `kind` cannot run here.
     """
     async with AsyncExitStack() as stack:
-        opened: dict[SandboxSetting, Sandbox] = {}
+        sessions: dict[SandboxSetting, Session] = {}
         for setting in settings:
             sandbox = await open_sandbox(
                 kind,
@@ -94,10 +69,11 @@ async def open_bench(
                 max_workers=1,
                 hash_seed=setting.hash_seed,
             )
-            opened[setting] = await stack.enter_async_context(sandbox)
+            await stack.enter_async_context(sandbox)
+            sessions[setting] = await stack.enter_async_context(sandbox.session())
             # The first decides for all, and warns once.
             kind = cast("Kind", sandbox.description["kind"])
-        yield Bench(opened)
+        yield Workers(sessions)
 
 
 @contextmanager
@@ -112,9 +88,8 @@ def calling(
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(
-            open_bench(kind, limits=limits, settings=settings)
-        ) as bench,
-        portal.wrap_async_context_manager(bench.workers()) as workers,
+            open_workers(kind, limits=limits, settings=settings)
+        ) as workers,
     ):
 
         def call(setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:

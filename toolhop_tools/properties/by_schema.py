@@ -16,7 +16,14 @@ from toolhop_tools.batch import Arguments
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.declared import required
 from toolhop_tools.failures import result_value, tells_of_error
-from toolhop_tools.pairing import parse_source, property_names, top_functions
+from toolhop_tools.pairing import (
+    NO_LITERAL,
+    default_nodes,
+    literal_value,
+    parse_source,
+    property_names,
+    top_functions,
+)
 from toolhop_tools.properties import words
 from toolhop_tools.properties.case import Case, CaseFailure
 from toolhop_tools.properties.described import Promise, promises, sample_values
@@ -197,8 +204,7 @@ def signature(case: Case) -> PropertyVerdict:
     if function is not None:
         found += _defaults(function.args, tool.schema.parameters)
         found += _needless(function.args, tool.schema.parameters)
-        args = function.args
-        names_ |= {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
+        names_ |= default_nodes(function.args).keys()
     # The function itself is looked up too.
     return judged("signature", len(names_) + 1, found)
 
@@ -209,7 +215,7 @@ def _needless(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[Count
     The simulator refuses a call without them, which the function would take.
     """
     stated = set(required(schema))
-    names_ = [name for name, _ in default_nodes(args) if name in stated]
+    names_ = [name for name, node in default_nodes(args).items() if node and name in stated]
     if names_:
         reported = f"expected required to leave out what has a default; given {', '.join(names_)}"
         yield CounterExample("signature", "requires what has a default", reported)
@@ -218,28 +224,18 @@ def _needless(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[Count
 def _defaults(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[CounterExample]:
     """Defaults that the schema and the signature both give, and that differ."""
     stated = {name: value for name, _, value in sample_values(schema, keys=("default",))}
-    for name, node in default_nodes(args):
-        if name not in stated:
+    for name, node in default_nodes(args).items():
+        if node is None or name not in stated:
             continue
         try:
-            value = json.loads(json.dumps(ast.literal_eval(node)))
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            value = literal_value(node)
+        except NO_LITERAL:
             continue
         if value is not None and json.dumps(value) != json.dumps(stated[name]):
             given = f"{words.shown(stated[name])} in the schema, {words.shown(value)} in the code"
             yield CounterExample(
                 "signature", "defaults differ", f"expected one default of `{name}`; given {given}"
             )
-
-
-def default_nodes(args: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
-    """Parameters that have a default, and its syntax."""
-    positional = (*args.posonlyargs, *args.args)
-    optional = positional[len(positional) - len(args.defaults) :]
-    yield from zip((arg.arg for arg in optional), args.defaults, strict=True)
-    for arg, node in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        if node is not None:
-            yield arg.arg, node
 
 
 # -- the description's examples ----------------------------------------------------------------

@@ -6,8 +6,8 @@ import json
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
@@ -29,7 +29,6 @@ from toolhop_tools.properties.store import Stored
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-T_contra = TypeVar("T_contra", contravariant=True)
 T = TypeVar("T")
 
 SAMPLE = 2
@@ -50,12 +49,8 @@ class CaseFailure:
     earlier: tuple[Arguments, ...] = ()
 
 
-class Classify(Protocol[T_contra]):
-    """Makes real calls of one example; None where the property holds for it."""
-
-    def __call__(self, example: T_contra, /) -> CaseFailure | None:
-        """The failure, if there is one."""
-        ...
+Classify: TypeAlias = Callable[[T], CaseFailure | None]
+"""Makes real calls of one example; None where the property holds for it."""
 
 
 class Case:
@@ -72,7 +67,17 @@ class Case:
         formats: bool = False,
         stored: Sequence[Stored] = (),
     ) -> None:
-        """Take the tool, the sandbox, the simulator's part, and what failed in earlier runs."""
+        """Make ready; nothing is called yet.
+
+        Args:
+            subject: the tool.
+            call: makes the calls.
+            reject: the simulator's part.
+            count: examples a property.
+            seed: of what is drawn.
+            formats: whether a text that is not of its parameter's `format` is bad input.
+            stored: counter-examples of earlier runs, which are called first.
+        """
         self.subject, self.reject = subject, reject
         self.stored = stored
         self.program: Program = subject.tool.program
@@ -219,7 +224,9 @@ class Case:
         for first, failure in confirmed(suspects, classify):
             small: T | None = first
             if draw.text_of(arguments_of(first)) not in kept:
-                small = self.smaller(strategy(), failure.kind, classify, sound)
+                fails = partial(_fails_as, failure.kind, classify)
+                made = self.examples
+                small = draw.shrunk(strategy(), made.count, made.seed, fails, sound=sound)
             best, failure, shrunk = _smallest(first, failure, small, classify)
             arguments = arguments_of(best)
             yield best, CounterExample(
@@ -227,21 +234,10 @@ class Case:
                 failure.settings, shrunk,
             )  # fmt: skip
 
-    def smaller(
-        self,
-        strategy: SearchStrategy[T],
-        kind: str,
-        classify: Classify[T],
-        sound: Collection[str],
-    ) -> T | None:
-        """The smallest example found that fails in the same way."""
 
-        def fails(example: T) -> bool:
-            failure = classify(example)
-            return failure is not None and failure.kind == kind
-
-        count, seed = self.examples.count, self.examples.seed
-        return draw.shrunk(strategy, count, seed, fails, sound=sound)
+def _fails_as(kind: str, classify: Classify[T], example: T) -> bool:
+    failure = classify(example)
+    return failure is not None and failure.kind == kind
 
 
 def confirmed(

@@ -1,13 +1,16 @@
-"""The checker: one tool and one property at a time, over a sandbox that is given."""
+"""The checker: how it is asked, and one tool and one property at a time, in a given sandbox."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from toolhop_sandbox.base import Limits
+from toolhop_sandbox.choose import Kind
 from toolhop_tools.properties import by_schema, results, valid_input
 from toolhop_tools.properties.case import Case
 from toolhop_tools.properties.model import (
-    Caller,
+    PROPERTIES,
     CounterExample,
     Fails,
     NotApplicable,
@@ -36,31 +39,35 @@ WITHOUT_CALLS = ("loads", "signature", "policy")
 EXAMPLES = 50
 
 
-def open_case(
-    subject: Subject,
-    call: Caller,
-    reject: Rejection,
-    *,
-    count: int = EXAMPLES,
-    seed: int = 0,
-    formats: bool = False,
-    store: Store | None = None,
-    before: Sequence[Stored] = (),
-) -> Case:
-    """A tool ready to be checked.
+@dataclass(frozen=True, slots=True)
+class CheckJob:
+    """How to check: what each lane's process knows from its start."""
 
-    Args:
-        subject: the tool.
-        call: makes the calls.
-        reject: the simulator's part.
-        count: examples a property.
-        seed: of what is drawn.
-        formats: whether a text that is not of its parameter's `format` is bad input.
-        store: counter-examples of earlier runs, which are called first.
-        before: more of them.
-    """
-    stored = [*(store.kept(subject) if store else ()), *before]
-    return Case(subject, call, reject, count=count, seed=seed, formats=formats, stored=stored)
+    rejections: Callable[[], Rejection]
+    """Makes the simulator's part, one a lane; importable by its name."""
+    limits: Limits
+    kind: Kind = "auto"
+    """Of the sandbox."""
+    properties: tuple[str, ...] = tuple(PROPERTIES)
+    """All that may be asked for."""
+    count: int = EXAMPLES
+    seed: int = 0
+    formats: bool = False
+    """Whether a text that is not of its parameter's `format` is bad input."""
+    store: Store | None = None
+    """Written and read by the lane, not by its process."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTask:
+    """A property of a tool to judge."""
+
+    serial: int
+    """The same for tasks with the same tool, whose examples and runs are then kept."""
+    subject: Subject
+    property: str
+    before: tuple[Stored, ...] = ()
+    """Counter-examples to call first."""
 
 
 def check(case: Case, property_: str) -> PropertyVerdict:
@@ -76,17 +83,3 @@ def check(case: Case, property_: str) -> PropertyVerdict:
     except SchemaFault as fault:
         found = CounterExample(property_, "no examples can be made", str(fault))
         return Fails(0, (found,))
-
-
-def kept(case: Case, property_: str, store: Store | None) -> PropertyVerdict:
-    """The verdict on one property, with its counter-examples stored.
-
-    Raises:
-        SandboxError: the sandbox is at fault.
-        StoreFault: the store cannot be written.
-    """
-    verdict = check(case, property_)
-    if store is not None and isinstance(verdict, Fails):
-        for found in verdict.found:
-            store.keep(case.subject, found)
-    return verdict

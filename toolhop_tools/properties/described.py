@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.batch import Arguments
+from toolhop_tools.declared import described
 from toolhop_tools.examples import example_calls
 from toolhop_tools.model import Tool
 from toolhop_tools.pairing import parse_source, top_functions
@@ -118,8 +119,7 @@ def sample_values(
 
     A default of null means that there is none: schemas made from signatures have it so.
     """
-    properties = schema.get("properties")
-    for name, inner in properties.items() if isinstance(properties, dict) else ():
+    for name, inner in described(schema).items():
         if not isinstance(inner, dict):
             continue
         for key in keys:

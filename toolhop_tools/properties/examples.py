@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import jsonschema_rs
-
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.batch import Arguments
-from toolhop_tools.declared import required, undeclared
+from toolhop_tools.declared import compiled, described, fits
 from toolhop_tools.examples import example_calls
 from toolhop_tools.properties import draw
 from toolhop_tools.properties.model import Miss, Subject
@@ -30,29 +27,6 @@ NO_FORMATS: Mapping[str, Sequence[str]] = {
     "uri": ("no uri", "http://[::1"),
 }
 """Texts that are not of a format that the validator does not check."""
-
-
-class Fit:
-    """Whether arguments fit a tool's schema, as the simulator reads it."""
-
-    def __init__(self, schema: Mapping[str, JSON]) -> None:
-        self._schema = schema
-        self._validator: jsonschema_rs.Draft202012Validator | None = None
-        # Nothing fits a schema that is itself invalid.
-        with contextlib.suppress(jsonschema_rs.ValidationError, ValueError):
-            # offline: a schema must not make the harness fetch a `$ref`.
-            self._validator = jsonschema_rs.Draft202012Validator(dict(schema), offline=True)
-
-    def __call__(self, arguments: Arguments) -> bool:
-        """Whether they do."""
-        if self._validator is None or undeclared(self._schema, arguments):
-            return False
-        try:
-            return self._validator.is_valid(dict(arguments)) and arguments.keys() >= set(
-                required(self._schema)
-            )
-        except ValueError:
-            return False
 
 
 class Examples:
@@ -75,7 +49,11 @@ class Examples:
         self._schema = subject.tool.schema.parameters
         self._before = [dict(arguments) for arguments in before]
         self.count, self.seed, self.formats = count, seed, formats
-        self.fit = Fit(self._schema)
+        self._validator = compiled(self._schema)
+
+    def fit(self, arguments: Arguments) -> bool:
+        """Whether arguments fit the tool's schema; nothing fits one that is itself invalid."""
+        return self._validator is not None and fits(self._validator, self._schema, arguments)
 
     @cached_property
     def _favoured(self) -> dict[str, list[JSON]]:
@@ -134,13 +112,12 @@ class Examples:
 
 def _miss(found: NearMiss) -> Miss:
     path = ".".join(str(step) for step in found.path)
-    return Miss(found.arguments, path, str(found.fault), found.parameter)
+    return Miss(found.arguments, path, found.fault, found.parameter)
 
 
 def _formats(schema: Mapping[str, JSON]) -> Iterable[tuple[str, str]]:
     """Top-level text parameters that have a format, and which."""
-    properties = schema.get("properties")
-    for name, inner in properties.items() if isinstance(properties, dict) else ():
+    for name, inner in described(schema).items():
         if isinstance(inner, dict) and inner.get("type") == "string":
             yield name, str(inner.get("format", ""))
 

@@ -20,15 +20,20 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.errors import SandboxError, SandboxUnavailable
+from toolhop_sandbox.errors import SandboxError
 from toolhop_sandbox.outcome import Outcome, TimedOut
 from toolhop_tools.batch import Arguments
 from toolhop_tools.errors import ToolsError
 from toolhop_tools.properties.bench import calling, settings_for
 from toolhop_tools.properties.case import Case
-from toolhop_tools.properties.check import kept, open_case
-from toolhop_tools.properties.messages import CheckJob, CheckTask, LaneAnswer, Stopped, TaskVerdict
-from toolhop_tools.properties.model import Caller, CounterExample, Fails, SandboxSetting
+from toolhop_tools.properties.check import CheckJob, CheckTask, check
+from toolhop_tools.properties.model import (
+    Caller,
+    CounterExample,
+    Fails,
+    PropertyVerdict,
+    SandboxSetting,
+)
 
 LOADED = tuple(f"toolhop_tools.strategies.{name}" for name in ("invalid", "literals", "valid"))
 """Hypothesis draws constants of the modules that are loaded, among others: with all of ours loaded
@@ -64,9 +69,9 @@ class _Worker:
         """The tool of the task, with its examples and runs so far."""
         if self._held is None or self._held[0] != task.serial:
             job = self.job
-            case = open_case(
+            case = Case(
                 task.subject, self.call, self.reject, count=job.count, seed=job.seed,
-                formats=job.formats, store=job.store, before=task.before,
+                formats=job.formats, stored=task.before,
             )  # fmt: skip
             self._held = task.serial, case
         return self._held[1]
@@ -144,24 +149,20 @@ def _die_with_asker() -> None:
         os._exit(1)
 
 
-def judge(task: CheckTask) -> LaneAnswer:
-    """The verdict on one property, with its counter-examples stored."""
+def judge(task: CheckTask) -> PropertyVerdict:
+    """The verdict on one property.
+
+    Raises:
+        SandboxError: the sandbox is at fault.
+    """
     worker = _held[0]
     worker.heard_s.value = time.monotonic()
-    store = worker.job.store
     try:
-        verdict = kept(worker.case(task), task.property, store)
-    except SandboxUnavailable as fault:
-        return Stopped(None, (fault.message, fault.fix))
-    except (SandboxError, ToolsError) as fault:
-        return Stopped(fault)
+        return check(worker.case(task), task.property)
+    except (SandboxError, ToolsError):
+        raise
     except Exception as error:  # noqa: BLE001 -- the rim: one tool must not end the check of all
-        verdict = Fails(0, (_fault(task.property, error),))
-    unreadable: tuple[Path, ...] = ()
-    if store is not None:
-        unreadable = tuple(store.unreadable)
-        store.unreadable.clear()
-    return TaskVerdict(verdict, unreadable)
+        return Fails(0, (_fault(task.property, error),))
 
 
 def end() -> None:

@@ -12,7 +12,8 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -23,8 +24,14 @@ from typing import cast
 
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_tools.properties import lane
-from toolhop_tools.properties.messages import CheckJob, CheckTask, LaneAnswer, TaskVerdict
-from toolhop_tools.properties.model import CounterExample, Fails, PropertyVerdict, Subject
+from toolhop_tools.properties.check import CheckJob, CheckTask
+from toolhop_tools.properties.model import (
+    CounterExample,
+    Fails,
+    PropertyVerdict,
+    Subject,
+    ToolReport,
+)
 from toolhop_tools.properties.store import REPLAYED, Stored
 
 SILENT_S = 30.0
@@ -104,8 +111,6 @@ class Lane:
 
     job: CheckJob
     silent_s: float = SILENT_S
-    unreadable: list[Path] = field(default_factory=list)
-    """Files of the store that were passed over."""
     verdicts: dict[str, PropertyVerdict] = field(default_factory=dict)
     """On the tool in hand, by property, as they come."""
     _pool: _Pool | None = None
@@ -113,7 +118,7 @@ class Lane:
     _subject: Subject | None = None
     _properties: tuple[str, ...] = ()
     _before: tuple[Stored, ...] = ()
-    _asked: dict[str, Future[LaneAnswer]] = field(default_factory=dict)
+    _asked: dict[str, Future[PropertyVerdict]] = field(default_factory=dict)
     _lost: dict[int, CounterExample] = field(default_factory=dict)
     """By serial: the tool at which a process was lost, and how."""
 
@@ -139,7 +144,8 @@ class Lane:
             properties: of those that the job names.
             before: counter-examples to call first, beside those of the job's store.
         """
-        self.verdicts, self._asked, self._before = {}, {}, tuple(before)
+        stored = self.job.store.kept(subject) if self.job.store else ()
+        self.verdicts, self._asked, self._before = {}, {}, (*stored, *before)
         self._serial, self._subject, self._properties = serial, subject, tuple(properties)
         self._ask()
 
@@ -204,14 +210,13 @@ class Lane:
         elif time.monotonic() - self._pool.heard_s.value > LOST_S:
             raise SandboxFault(f"the process that checks tools was silent for {LOST_S:.0f} s")
 
-    def _take(self, name: str, answer: LaneAnswer) -> None:
-        if isinstance(answer, TaskVerdict):
-            self.verdicts[name] = answer.verdict
-            self.unreadable += answer.unreadable
-        elif answer.unavailable is not None:
-            raise SandboxUnavailable(answer.unavailable[0], fix=answer.unavailable[1])
-        elif answer.fault is not None:
-            raise answer.fault
+    def _take(self, name: str, verdict: PropertyVerdict) -> None:
+        """Note a verdict, and store its counter-examples."""
+        self.verdicts[name] = verdict
+        store, subject = self.job.store, self._subject
+        if store is not None and subject is not None and isinstance(verdict, Fails):
+            for found in verdict.found:
+                store.keep(subject, found)
 
     def _died(self, pool: _Pool) -> CounterExample:
         """How the process ended.
@@ -253,7 +258,7 @@ class Lane:
             pool.end(grace_s)
 
     @property
-    def waited_for(self) -> list[Future[LaneAnswer]]:
+    def waited_for(self) -> list[Future[PropertyVerdict]]:
         """What is done when there is something to take."""
         return [self._asked[name] for name in self._left]
 
@@ -262,3 +267,50 @@ def wait_for(lanes: Sequence[Lane]) -> None:
     """Wait until one of the lanes has something to say, or a second is over."""
     futures = [future for one in lanes for future in one.waited_for]
     wait(futures, 1.0, FIRST_COMPLETED)
+
+
+def check_all(
+    subjects: Sequence[Subject],
+    job: CheckJob,
+    *,
+    lanes: int = 1,
+    silent_s: float = SILENT_S,
+    on_report: Callable[[ToolReport], None] = lambda _: None,
+) -> list[ToolReport]:
+    """A report for each subject, in their order, whatever the number of lanes.
+
+    Args:
+        subjects: what to check.
+        job: how thoroughly, and where.
+        lanes: how many tools at a time.
+        silent_s: seconds of its processor without a sign of life after which a one is ended.
+        on_report: called with each report as it comes.
+
+    Raises:
+        SandboxError: the sandbox is at fault.
+        StoreFault: the store cannot be written.
+    """
+    waiting = deque(enumerate(subjects))
+    done: dict[int, ToolReport] = {}
+    at_work: dict[int, Lane] = {}
+    team = [Lane(job, silent_s) for _ in range(max(1, min(lanes, len(subjects))))]
+    idle = deque(team)
+    try:
+        while waiting or at_work:
+            while waiting and idle:
+                at, subject = waiting.popleft()
+                at_work[at] = idle.popleft()
+                at_work[at].give(at, subject, job.properties)
+            wait_for(list(at_work.values()))
+            for at, one in list(at_work.items()):
+                one.look()
+                if one.idle:
+                    done[at] = ToolReport(subjects[at], one.verdicts)
+                    idle.append(at_work.pop(at))
+                    on_report(done[at])
+    finally:
+        for one in team:
+            one.ask_to_end()
+        for one in team:
+            one.end()
+    return [done[at] for at in range(len(subjects))]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from toolhop_sandbox.base import Policy, Program
 from toolhop_sandbox.outcome import Outcome
@@ -66,24 +66,12 @@ class Miss:
     """The same call without the fault, where the tool is the one to find it."""
 
 
-class Caller(Protocol):
-    """Makes calls in a sandbox, each in a process of its own. Blocks until the call is over."""
-
-    def __call__(self, setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:
-        """One call.
-
-        Raises:
-            SandboxError: the sandbox is at fault, and the check ends.
-        """
-        ...
-
-
-class Rejection(Protocol):
-    """The simulator's part in refusing bad input: it may do so before any code runs."""
-
-    def __call__(self, schema: ToolSchema, arguments: Arguments, /) -> str | None:
-        """The answer that a model gets instead of a result; None where the code is run."""
-        ...
+Caller: TypeAlias = Callable[[SandboxSetting, Program, Arguments], Outcome]
+"""Makes a call in a sandbox, in a process of its own, and blocks until it is over. A SandboxError
+ends the check."""
+Rejection: TypeAlias = Callable[[ToolSchema, Arguments], str | None]
+"""The simulator's part in refusing bad input before any code runs: the answer that a model gets
+instead of a result; None where the code is run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,14 @@
-"""Outcomes in words, for the report."""
+"""Outcomes in words, and the command lines that make a counter-example's call again."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
+from collections.abc import Iterator
 from typing import assert_never
 
+from toolhop_sandbox.base import Limits
 from toolhop_sandbox.outcome import (
     JSON,
     Died,
@@ -18,6 +21,7 @@ from toolhop_sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
+from toolhop_tools.properties.model import CounterExample, Subject
 
 SHOWN_CHARS = 160
 
@@ -35,48 +39,36 @@ def shown(value: JSON) -> str:
 
 def kind_of(outcome: Outcome) -> str:
     """The class of an outcome."""
-    match outcome:
-        case Returned():
-            return "returns"
-        case Raised(error):
-            # A tool may name its exceptions as it likes; a class is a word or two.
-            return f"raises {re.sub(r'[^A-Za-z0-9_.]', '?', error)[:60]}"
-        case TimedOut():
-            return "no result in time"
-        case OutOfMemory():
-            return "out of memory"
-        case Refused():
-            return "refused by the policy"
-        case TooLarge():
-            return "result too large"
-        case NotJson(reason):
-            return _no_json(reason)
-        case Died():
-            return "ends the process"
-        case _:
-            assert_never(outcome)
+    return _told(outcome)[0]
 
 
 def reported(outcome: Outcome) -> str:
     """What happened."""
+    return _told(outcome)[1]
+
+
+def _told(outcome: Outcome) -> tuple[str, str]:
     match outcome:
         case Returned(json_text):
-            return f"returns {cut(json_text)}"
+            return "returns", f"returns {cut(json_text)}"
         case Raised(error, message, line):
-            place = f" (line {line})" if line else ""
-            return f"raises {error}: {cut(message)}{place}" if message else f"raises {error}{place}"
+            # A tool may name its exceptions as it likes; a class is a word or two.
+            kind = f"raises {re.sub(r'[^A-Za-z0-9_.]', '?', error)[:60]}"
+            said = f"{error}: {cut(message)}" if message else error
+            return kind, f"raises {said} (line {line})" if line else f"raises {said}"
         case TimedOut(limit_s):
-            return f"gives no result within {limit_s:g} s"
+            return "no result in time", f"gives no result within {limit_s:g} s"
         case OutOfMemory(limit_mib):
-            return f"needs more than {limit_mib} MiB"
+            return "out of memory", f"needs more than {limit_mib} MiB"
         case Refused(reason):
-            return f"is refused by the policy: {cut(reason)}"
+            return "refused by the policy", f"is refused by the policy: {cut(reason)}"
         case TooLarge(size_bytes, limit_bytes):
-            return f"returns {size_bytes:,} bytes of JSON; at most {limit_bytes:,} fit"
+            size = f"returns {size_bytes:,} bytes of JSON; at most {limit_bytes:,} fit"
+            return "result too large", size
         case NotJson(reason):
-            return f"returns what is no JSON: {cut(reason)}"
+            return _no_json(reason), f"returns what is no JSON: {cut(reason)}"
         case Died(reason):
-            return f"ends without a result: {cut(reason)}"
+            return "ends the process", f"ends without a result: {cut(reason)}"
         case _:
             assert_never(outcome)
 
@@ -92,3 +84,33 @@ def _no_json(reason: str) -> str:
     if "Circular" in reason:
         return "returns a value that holds itself"
     return "returns no JSON"
+
+
+USUAL = Limits(wall_s=2.0)
+"""What ``toolhop call`` allows a call where no flag says otherwise."""
+
+
+def command_lines(
+    found: CounterExample, subject: Subject, data: str, *, limits: Limits, sandbox: str = "auto"
+) -> Iterator[str]:
+    """Command lines, one for each setting that matters; none where nothing is called."""
+    if found.arguments is None:
+        return
+    head = ["toolhop", "call", "--data", data, subject.id]
+    if found.property in ("bad-input", "gold-call", "examples"):
+        head.append("--as-model")
+    if found.property == "arguments-kept":
+        head.append("--after")
+    if sandbox != "auto":
+        head += ["--sandbox", sandbox]
+    if limits.wall_s != USUAL.wall_s:
+        head += ["--tool-timeout", f"{limits.wall_s:g}"]
+    if limits.memory_mib != USUAL.memory_mib:
+        head += ["--tool-memory", str(limits.memory_mib)]
+    sets = [json.dumps(dict(one)) for one in (*found.earlier, found.arguments)]
+    if found.property == "independent":
+        yield shlex.join([*head, sets[-1]])
+        yield shlex.join([*head, *sets])
+        return
+    for setting in found.settings:
+        yield shlex.join(head) + setting.flags + f" {shlex.quote(sets[-1])}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
@@ -12,7 +12,10 @@ from toolhop_tools.model import canonical
 from toolhop_tools.strategies.errors import UnsatisfiableSchema, UnsupportedSchema
 from toolhop_tools.strategies.flat import Flat, Spot, governing, item
 from toolhop_tools.strategies.scalars import whole_range
-from toolhop_tools.strategies.schema import RootSchema, Schema
+from toolhop_tools.strategies.schema import Schema
+
+if TYPE_CHECKING:
+    from toolhop_tools.strategies.compiler import Compiler
 
 Strategy = st.SearchStrategy[Any]
 
@@ -24,35 +27,7 @@ _USUAL_MORE = 6
 _NAMES = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8)
 
 
-class PartMaker(Protocol):
-    """Makes the parts of a list or an object; see `Compiler`, which does."""
-
-    root: RootSchema
-    uncertain: bool
-
-    @property
-    def top(self) -> Spot:
-        """The arguments object as a whole."""
-        ...
-
-    def flat(self, schemas: Sequence[Schema], spot: Spot) -> Flat:
-        """The schemas taken apart."""
-        ...
-
-    def make(self, schemas: Sequence[Schema], spot: Spot) -> Strategy:
-        """Values that fit all the schemas."""
-        ...
-
-    def hints(self, flat: Flat, spot: Spot) -> list[Any]:
-        """Favoured values that fit."""
-        ...
-
-    def words(self) -> list[str]:
-        """Favoured texts."""
-        ...
-
-
-def arrays(maker: PartMaker, flat: Flat, spot: Spot) -> Strategy:
+def arrays(maker: Compiler, flat: Flat, spot: Spot) -> Strategy:
     """Lists.
 
     Raises:
@@ -107,7 +82,7 @@ def _lists(
     return st.one_of(parts)
 
 
-def _size(maker: PartMaker, schema: Schema) -> int | None:
+def _size(maker: Compiler, schema: Schema) -> int | None:
     """How many different elements there are, where that is easy to say."""
     inner = maker.flat([schema], maker.top)
     if "enum" in inner.rules:
@@ -121,7 +96,7 @@ def _size(maker: PartMaker, schema: Schema) -> int | None:
     return None
 
 
-def objects(maker: PartMaker, flat: Flat, spot: Spot) -> Strategy:
+def objects(maker: Compiler, flat: Flat, spot: Spot) -> Strategy:
     """Objects.
 
     Raises:
@@ -153,7 +128,7 @@ def objects(maker: PartMaker, flat: Flat, spot: Spot) -> Strategy:
 
 
 def _properties(
-    maker: PartMaker, flat: Flat, spot: Spot, required: Sequence[str]
+    maker: Compiler, flat: Flat, spot: Spot, required: Sequence[str]
 ) -> dict[str, Strategy]:
     parts: dict[str, Strategy] = {}
     for name in dict.fromkeys([*flat.rules.get("properties", ()), *required]):
@@ -168,7 +143,7 @@ def _properties(
 
 
 def _favouring(
-    maker: PartMaker, flat: Flat, spot: Spot, parts: Mapping[str, Strategy]
+    maker: Compiler, flat: Flat, spot: Spot, parts: Mapping[str, Strategy]
 ) -> dict[str, Strategy] | None:
     """The same parts with favoured values alone where there are any: those that go together."""
     found: dict[str, Strategy] = {}
@@ -197,7 +172,7 @@ def _joined(
     return found.map(trimmed)
 
 
-def _extras(maker: PartMaker, flat: Flat, spot: Spot, low: int, most: int) -> Strategy | None:
+def _extras(maker: Compiler, flat: Flat, spot: Spot, low: int, most: int) -> Strategy | None:
     """Properties that are not named; None where there can or need not be any."""
     rules = flat.rules
     free = not rules.get("properties") and spot.levels > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -21,55 +20,28 @@ Edit: TypeAlias = Callable[[Any], tuple[Any, tuple[str, ...]]]
 """From a valid value to a faulty one, and the steps from there to the fault."""
 
 
-class SchemaFaultKind(enum.StrEnum):
-    """What is wrong, named by the keyword of JSON Schema that is broken.
-
-    There is none for ``format``, which the validator of calls takes for a remark.
-    """
-
-    MISSING = "required"
-    UNDECLARED = "additionalProperties"
-    WRONG_TYPE = "type"
-    NOT_IN_ENUM = "enum"
-    NOT_CONST = "const"
-    MINIMUM = "minimum"
-    MAXIMUM = "maximum"
-    EXCLUSIVE_MINIMUM = "exclusiveMinimum"
-    EXCLUSIVE_MAXIMUM = "exclusiveMaximum"
-    MULTIPLE_OF = "multipleOf"
-    MIN_LENGTH = "minLength"
-    MAX_LENGTH = "maxLength"
-    PATTERN = "pattern"
-    MIN_ITEMS = "minItems"
-    MAX_ITEMS = "maxItems"
-    UNIQUE_ITEMS = "uniqueItems"
-    MIN_PROPERTIES = "minProperties"
-    MAX_PROPERTIES = "maxProperties"
-    ANY_OF = "anyOf"
-    ONE_OF = "oneOf"
-
-
 @dataclass(frozen=True, slots=True)
 class Flaw:
     """One way to break a value."""
 
-    kind: SchemaFaultKind
+    keyword: str
+    """That is broken. Never ``format``, which the validator of calls takes for a remark."""
     edits: st.SearchStrategy[Edit]
     of: Schema = True
     """What a value has to fit, so that it can be edited."""
 
 
-_OPPOSITES: dict[SchemaFaultKind, tuple[str, str, int]] = {
-    SchemaFaultKind.MINIMUM: ("number", "exclusiveMaximum", 0),
-    SchemaFaultKind.MAXIMUM: ("number", "exclusiveMinimum", 0),
-    SchemaFaultKind.EXCLUSIVE_MINIMUM: ("number", "maximum", 0),
-    SchemaFaultKind.EXCLUSIVE_MAXIMUM: ("number", "minimum", 0),
-    SchemaFaultKind.MIN_LENGTH: ("string", "maxLength", -1),
-    SchemaFaultKind.MAX_LENGTH: ("string", "minLength", 1),
-    SchemaFaultKind.MIN_ITEMS: ("array", "maxItems", -1),
-    SchemaFaultKind.MAX_ITEMS: ("array", "minItems", 1),
-    SchemaFaultKind.MIN_PROPERTIES: ("object", "maxProperties", -1),
-    SchemaFaultKind.MAX_PROPERTIES: ("object", "minProperties", 1),
+_OPPOSITES: dict[str, tuple[str, str, int]] = {
+    "minimum": ("number", "exclusiveMaximum", 0),
+    "maximum": ("number", "exclusiveMinimum", 0),
+    "exclusiveMinimum": ("number", "maximum", 0),
+    "exclusiveMaximum": ("number", "minimum", 0),
+    "minLength": ("string", "maxLength", -1),
+    "maxLength": ("string", "minLength", 1),
+    "minItems": ("array", "maxItems", -1),
+    "maxItems": ("array", "minItems", 1),
+    "minProperties": ("object", "maxProperties", -1),
+    "maxProperties": ("object", "minProperties", 1),
 }
 """The type that a keyword is for, and the keyword, moved by so much, that says its opposite."""
 
@@ -92,11 +64,11 @@ def flaws(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
     if "object" in flat.types:
         yield from _missing(compiler, flat)
         yield from _undeclared(compiler, flat)
-    for kind, without, pool in _pools(compiler, flat, spot):
-        yield from _sampled(compiler, flat, kind, without, pool)
-    for kind in _OPPOSITES:
-        if kind.value in flat.rules:
-            yield from _opposite(compiler, flat, spot, kind)
+    for keyword, without, pool in _pools(compiler, flat, spot):
+        yield from _sampled(compiler, flat, keyword, without, pool)
+    for keyword in _OPPOSITES:
+        if keyword in flat.rules:
+            yield from _opposite(compiler, flat, spot, keyword)
     if flat.rules.get("uniqueItems") and "array" in flat.types:
         yield from _repeated(compiler, flat, spot)
 
@@ -108,7 +80,7 @@ def _missing(compiler: Compiler, flat: Flat) -> Iterator[Flaw]:
             return {key: part for key, part in value.items() if key != name}, (name,)
 
         edits = _careful(compiler, flat, st.just(without), "required")
-        yield Flaw(SchemaFaultKind.MISSING, edits, _OBJECT)
+        yield Flaw("required", edits, _OBJECT)
 
 
 def _undeclared(compiler: Compiler, flat: Flat) -> Iterator[Flaw]:
@@ -125,7 +97,7 @@ def _undeclared(compiler: Compiler, flat: Flat) -> Iterator[Flaw]:
     if names:
         edits = st.builds(_adding, st.sampled_from(names), st.sampled_from(["a", 1, True, None]))
         kept = _careful(compiler, flat, edits, "additionalProperties")
-        yield Flaw(SchemaFaultKind.UNDECLARED, kept, _OBJECT)
+        yield Flaw("additionalProperties", kept, _OBJECT)
 
 
 def _adding(name: str, added: Value) -> Edit:
@@ -150,24 +122,24 @@ def _careful(
 
 def _pools(
     compiler: Compiler, flat: Flat, spot: Spot
-) -> Iterator[tuple[SchemaFaultKind, tuple[str, ...], list[Any]]]:
+) -> Iterator[tuple[str, tuple[str, ...], list[Any]]]:
     """Faults, the keywords that go with each, and simple values that may have it."""
     rules, hints = flat.rules, [*_ANYTHING, *compiler.favoured_at(spot)]
     if flat.types != frozenset(TYPES):
-        yield SchemaFaultKind.WRONG_TYPE, ("type", "enum", "const", "anyOf", "oneOf"), hints
+        yield "type", ("type", "enum", "const", "anyOf", "oneOf"), hints
     if "enum" in rules:
-        kind = SchemaFaultKind.NOT_CONST if "const" in rules else SchemaFaultKind.NOT_IN_ENUM
-        yield kind, ("enum", "const"), [*_near(rules["enum"]), *hints]
+        keyword = "const" if "const" in rules else "enum"
+        yield keyword, ("enum", "const"), [*_near(rules["enum"]), *hints]
     if "pattern" in rules:
         length = min(max(1, int(rules.get("minLength", 1))), 10_000)
-        yield SchemaFaultKind.PATTERN, ("pattern",), [*hints, *(one * length for one in "aA0!é ")]
+        yield "pattern", ("pattern",), [*hints, *(one * length for one in "aA0!é ")]
     if "multipleOf" in rules:
         unit, ends = rules["multipleOf"], _around(flat)
         pool = [*hints, unit / 2, *ends, *(n + unit / 2 for n in ends)]
-        yield SchemaFaultKind.MULTIPLE_OF, ("multipleOf",), pool
+        yield "multipleOf", ("multipleOf",), pool
     for choice in flat.choices:
         pool = [*hints, *_near_alternatives(compiler, spot, choice)]
-        yield SchemaFaultKind(choice.keyword), (choice.keyword,), pool
+        yield choice.keyword, (choice.keyword,), pool
 
 
 def _near_alternatives(compiler: Compiler, spot: Spot, choice: Alternatives) -> Iterator[Any]:
@@ -200,45 +172,45 @@ def _around(flat: Flat) -> list[Any]:
 def _sampled(
     compiler: Compiler,
     flat: Flat,
-    kind: SchemaFaultKind,
+    keyword: str,
     without: tuple[str, ...],
     pool: Iterable[Any],
 ) -> Iterator[Flaw]:
     """The values of a pool that break the keyword, and nothing else but what goes with it."""
     others = compiler.root.fits_without_formats({"allOf": flat.rest(*without)})
-    fits = compiler.root.fits_without_formats(_alone(flat, kind))
+    fits = compiler.root.fits_without_formats(_alone(flat, keyword))
     values = [value for value in pool if not fits(value) and is_plain(value) and others(value)]
     unique = {canonical(value): value for value in reversed(values)}
     if unique:
-        yield _replacing(kind, st.sampled_from(list(reversed(unique.values()))))
+        yield _replacing(keyword, st.sampled_from(list(reversed(unique.values()))))
 
 
-def _alone(flat: Flat, kind: SchemaFaultKind) -> Schema:
+def _alone(flat: Flat, keyword: str) -> Schema:
     """What the keyword says by itself."""
-    if kind is SchemaFaultKind.WRONG_TYPE:
+    if keyword == "type":
         return {"type": [name for name in TYPES if name in flat.types]}
-    key = "enum" if kind is SchemaFaultKind.NOT_CONST else kind.value
+    key = "enum" if keyword == "const" else keyword
     if key in flat.rules:
         return {key: flat.rules[key]}
     return {"allOf": [choice.schema for choice in flat.choices if choice.keyword == key]}
 
 
-def _replacing(kind: SchemaFaultKind, values: Strategy) -> Flaw:
-    return Flaw(kind, values.map(lambda value: lambda _: (value, ())))
+def _replacing(keyword: str, values: Strategy) -> Flaw:
+    return Flaw(keyword, values.map(lambda value: lambda _: (value, ())))
 
 
-def _opposite(compiler: Compiler, flat: Flat, spot: Spot, kind: SchemaFaultKind) -> Iterator[Flaw]:
-    domain, opposite, by = _OPPOSITES[kind]
-    limit = flat.rules[kind.value] + by
+def _opposite(compiler: Compiler, flat: Flat, spot: Spot, keyword: str) -> Iterator[Flaw]:
+    domain, opposite, by = _OPPOSITES[keyword]
+    limit = flat.rules[keyword] + by
     if limit < 0 and domain != "number":
         return
     with contextlib.suppress(SchemaFault):
         needed: Schema = {"type": domain, opposite: limit}
-        values = compiler.make([*flat.rest(kind.value), needed], spot)
+        values = compiler.make([*flat.rest(keyword), needed], spot)
         if flat.choices or "pattern" in flat.rules or "format" in flat.rules:
             compiler.uncertain = True
             ensured(compiler, values)
-        yield _replacing(kind, values)
+        yield _replacing(keyword, values)
 
 
 def _repeated(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
@@ -250,4 +222,4 @@ def _repeated(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
         values = values.map(lambda made: [*made, made[0]])
         values = values.filter(lambda made: others(made) and not fits(made))
         compiler.uncertain = True
-        yield _replacing(SchemaFaultKind.UNIQUE_ITEMS, ensured(compiler, values))
+        yield _replacing("uniqueItems", ensured(compiler, values))

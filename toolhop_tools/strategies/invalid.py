@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.strategies.compiler import Compiler, ensured, is_plain, named
 from toolhop_tools.strategies.errors import SchemaFault
-from toolhop_tools.strategies.faults import BROKEN, Flaw, SchemaFaultKind, flaws
+from toolhop_tools.strategies.faults import BROKEN, Flaw, flaws
 from toolhop_tools.strategies.flat import Flat, Spot, governing, item
 from toolhop_tools.strategies.schema import Schema, Value
 
@@ -33,7 +33,8 @@ class NearMiss:
     arguments: dict[str, JSON]
     path: tuple[str | int, ...]
     """Steps to the fault; for a property that is missing or one too many, to that property."""
-    fault: SchemaFaultKind
+    fault: str
+    """The keyword of JSON Schema that is broken, such as ``required``."""
     parameter: str
     """The top-level parameter that it is in; empty for the object as a whole."""
 
@@ -95,7 +96,7 @@ def _within(
     except SchemaFault:
         return  # nothing can stand there, or nothing that is understood
     for flaw in flaws(compiler, flat, spot):
-        if not path and flaw.kind is SchemaFaultKind.WRONG_TYPE:
+        if not path and flaw.keyword == "type":
             continue  # arguments that are not an object are another matter than arguments at fault
         with contextlib.suppress(SchemaFault):
             yield _Target(path, flaw, base if flaw.of is True else _base(compiler, path, flaw.of))
@@ -149,7 +150,7 @@ def _edited(target: _Target, arguments: Value, edit: Value) -> Value:
         return None
     path = (*target.path, *steps)
     parameter = path[0] if path and isinstance(path[0], str) else ""
-    return NearMiss(_put(arguments, target.path, changed), path, target.flaw.kind, parameter)
+    return NearMiss(_put(arguments, target.path, changed), path, target.flaw.keyword, parameter)
 
 
 def _put(value: Value, path: _Path, changed: Value) -> Value:

@@ -49,6 +49,7 @@ from toolhop_agents.runs.execute import Plan
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console
+from toolhop_agents.terminal import say
 from toolhop_env.attempt import Attempt
 from toolhop_env.levels import LevelError, Template, level_of
 from toolhop_env.trace import Event
@@ -112,7 +113,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
         folder = AblationFolder.create(check(_ablation(ctx, flags)))
         announce_default(flags)
     errors = ErrorConsole()
-    errors.print(f"ablation: {folder.path}", markup=False, highlight=False, soft_wrap=True)
+    say(f"ablation: {folder.path}")
     ended = _played(folder, errors)
     errored = _print(ended, discordant, full=full, as_json=as_json)
     if ended.status == FINISHED and not errored:
@@ -120,12 +121,12 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     if ended.status != FINISHED:
         stopped = f"the ablation stopped ({ended.status}): {ended.fault}"
         why = stopped if ended.fault else "interrupted"
-        errors.print(f"{why}: {ended.how_far}", markup=False, soft_wrap=True)
+        say(f"{why}: {ended.how_far}")
     if not ended.fault:
-        stores = (folder.store(arm) for arm in folder.ablation.arms)
-        report_errored(errors, [one for store in stores if store for one in store.results()])
+        results = [one for _, store in folder.stores() for one in store.results()]
+        report_errored(errors, results)
     again = resuming("ablate --resume", folder.path, of_run(folder.ablation.base))
-    errors.print(f"resume with: {again}", markup=False, highlight=False, soft_wrap=True)
+    say(f"resume with: {again}")
     sys.exit(INTERRUPTED if ended.status == "cancelled" else EXIT_EPISODES)
 # fmt: on
 
@@ -270,17 +271,14 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
 
         def on_arm(arm: Arm, plan: Plan) -> None:
             stack.close()
-            errors.print(
-                f"{arm.name}: {counted(plan.episodes, 'episode')}", markup=False, highlight=False
-            )
-            shown[:] = [
-                stack.enter_context(Episodes(errors, folder.ablation.settings(arm).agent_name))
-            ]
+            say(f"{arm.name}: {counted(plan.episodes, 'episode')}")
+            agent = folder.ablation.settings(arm).agent_name
+            shown[:] = [stack.enter_context(Episodes(errors, agent))]
             shown[0].start(plan.episodes)
 
         def on_making(arm: Arm, items: int) -> None:
             stack.close()
-            errors.print(f"{arm.name}: made of {items} items", markup=False, highlight=False)
+            say(f"{arm.name}: made of {items} items")
 
         def on_result(attempt: Attempt) -> None:
             shown[0].result(attempt)
@@ -288,12 +286,11 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
         def on_event(event: Event) -> None:
             shown[0].event(event)
 
-        return anyio.run(
-            partial(
-                conduct, folder, on_making=on_making, on_arm=on_arm, on_result=on_result,
-                on_event=on_event,
-            )
+        played = partial(
+            conduct, folder, on_making=on_making, on_arm=on_arm, on_result=on_result,
+            on_event=on_event,
         )  # fmt: skip
+        return anyio.run(played)
 
 
 def _print(ended: Conducted, most: int, *, full: bool, as_json: bool) -> int:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
 from toolhop_agents.ablate.design import Ablation, Arm, DesignError, Factor
 from toolhop_agents.ablate.folder import AblationFolder
@@ -28,6 +30,7 @@ from toolhop_env.runs.progress import progress as run_progress
 from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON
 
+Parents: TypeAlias = Mapping[Key, tuple[RunStore, Attempt]]
 FINISHED = "success"
 """The status of a run of which nothing is left to play."""
 
@@ -136,7 +139,9 @@ def _job(folder: AblationFolder, arm: Arm) -> Job | None:
         return None
     settings = settings.model_copy(update={"forked_from": arm.base.name})
     job = _begun(folder, arm, store, settings)
-    return replace(job, only=frozenset(parents), starts=_Starts(folder.ablation, arm, parents))
+    return replace(
+        job, only=frozenset(parents), starts=partial(_start, folder.ablation, arm, parents)
+    )
 
 
 def _begun(folder: AblationFolder, arm: Arm, store: RunStore | None, settings: RunSettings) -> Job:
@@ -160,7 +165,7 @@ def _changed(store: RunStore, settings: RunSettings) -> dict[str, JSON]:
     return {name: plain[name] for name in names if plain[name] != own.get(name)}
 
 
-def _parents(folder: AblationFolder, arm: Arm) -> Mapping[Key, tuple[RunStore, Attempt]]:
+def _parents(folder: AblationFolder, arm: Arm) -> Parents:
     """By episode what its branch resumes from."""
     store = folder.store(arm.base)
     if store is None:
@@ -172,23 +177,14 @@ def _parents(folder: AblationFolder, arm: Arm) -> Mapping[Key, tuple[RunStore, A
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Starts:
-    """What each branch of a fork arm begins with."""
-
-    ablation: Ablation
-    arm: Arm
-    parents: Mapping[Key, tuple[RunStore, Attempt]]
-
-    def __call__(self, unit: WorkUnit) -> Prefix:
-        """See `Executor.starts`. The parent's trace is read when its branch begins."""
-        store, parent = self.parents[unit.key]
-        origin = f"{self.arm.base.name}/{parent.episode}"
-        level = self.ablation.verbosity(self.arm.level)
-        found = fork(store.trace(parent), level, origin=origin)
-        if found is None:
-            raise StoreError(
-                f"{store.folder / parent.stored_at} has no failed call any more: it was changed"
-            )
-        reply = found.reply and replace(found.reply, origin=Origin.RESUMED)
-        return Prefix(found.kept, reply)
+def _start(ablation: Ablation, arm: Arm, parents: Parents, unit: WorkUnit) -> Prefix:
+    """What a branch begins with; its parent's trace is read then (`Executor.starts`)."""
+    store, parent = parents[unit.key]
+    origin = f"{arm.base.name}/{parent.episode}"
+    found = fork(store.trace(parent), ablation.verbosity(arm.level), origin=origin)
+    if found is None:
+        raise StoreError(
+            f"{store.folder / parent.stored_at} has no failed call any more: it was changed"
+        )
+    reply = found.reply and replace(found.reply, origin=Origin.RESUMED)
+    return Prefix(found.kept, reply)

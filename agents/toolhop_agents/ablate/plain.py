@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from toolhop_agents.ablate.design import Ablation, Arm
 from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code, hop
-from toolhop_agents.compare.sentences import bounds
+from toolhop_agents.compare.cells import bounds
 from toolhop_env.attempt import Attempt
 from toolhop_env.pairs.line import Line
 from toolhop_env.spending import Spent
@@ -44,17 +44,18 @@ def _row(row: Row, confidence: float) -> JSON:
         "left_out": row.contrast.left_out,
         "planned": row.planned,
         "bounds": [*((row.effect and bounds(row.effect, row.planned)) or ())] or None,
-        "effect": None if row.effect is None else _effect(row.effect, confidence),
+        "effect": None if row.effect is None else effect_json(row.effect, confidence),
         "by_code": _effects(row.by_code, confidence),
         "by_hop": _effects(row.by_hop, confidence),
     }
 
 
 def _effects(effects: Mapping[str, Line], confidence: float) -> JSON:
-    return {name: _effect(one, confidence) for name, one in effects.items()}
+    return {name: effect_json(one, confidence) for name, one in effects.items()}
 
 
-def _effect(one: Line, confidence: float) -> JSON:
+def effect_json(one: Line, confidence: float) -> JSON:
+    """The figures of some pairs; shares from 0 to 1."""
     return {
         "pairs": one.pairs,
         "items": one.items,

@@ -16,12 +16,14 @@ from toolhop_agents.compare.cells import (
     WRONG_TO_RIGHT,
     amount,
     change,
+    difference,
     discordant_counts,
+    effect,
     interval,
+    lost,
     p_value,
     table_of,
 )
-from toolhop_agents.compare.sentences import difference, effect, lost
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
 from toolhop_env.measures import Measure, Unit

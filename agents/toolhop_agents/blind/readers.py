@@ -8,16 +8,8 @@ from typing import TypeAlias
 
 from toolhop_env.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from toolhop_tools.blind.chain import Chain, Sibling
-from toolhop_tools.blind.plan import (
-    SHOWN,
-    Plan,
-    prompt,
-    prompt_version,
-    read_plan,
-    repair,
-    shown,
-)
-from toolhop_tools.blind.run import StepRun, run_plan
+from toolhop_tools.blind.plan import SHOWN, Plan, prompt, prompt_version, read_plan, repair, shown
+from toolhop_tools.blind.run import run_plan
 from toolhop_tools.blind.votes import Ballot, Vote, hops_met, sibling_vote, unfed, vote_of
 from toolhop_tools.construct.calls import Call
 from toolhop_tools.model import Tool
@@ -65,10 +57,6 @@ class Readers:
     async def read(self, question: BlindQuestion, call: Call) -> tuple[Ballot, ...]:
         """Have a question read, one vote after another.
 
-        Args:
-            question: what is read.
-            call: runs one call of a tool, such as `Session.call`.
-
         Raises:
             Exception: what `ask` and `call` raise.
         """
@@ -79,11 +67,12 @@ class Readers:
         plan = await self._plan(reader, sample, question, f"{self.seed}/{question.key}/{vote}")
         if not isinstance(plan, Plan):
             return Ballot(self.models[reader], sample, Vote.MALFORMED, " ".join(plan)[:SHOWN])
-        runs = await self._run(plan, question, question.chain, call)
+        tools = {tool.name: tool for tool in question.tools}
+        runs = await run_plan(plan, tools, call, question.chain.hops)
         verdict, words = vote_of(plan, runs, question.chain)
         if verdict is Vote.AGREES and question.sibling is not None:
             chain, other = question.chain.of(question.sibling), plan.of(question.sibling)
-            runs_of_other = await self._run(other, question, chain, call)
+            runs_of_other = await run_plan(other, tools, call, chain.hops)
             verdict, words = sibling_vote(other, runs_of_other, chain)
         if verdict is Vote.AGREES and question.sibling is None:
             words = unfed(runs, question.chain)
@@ -108,9 +97,3 @@ class Readers:
             return plan
         messages += [AssistantMessage(text[:MOST_SENT_BACK] or "-"), UserMessage(repair(plan))]
         return read_plan(await self.ask(reader, sample, question.key, version, messages), schemas)
-
-    async def _run(
-        self, plan: Plan, question: BlindQuestion, chain: Chain, call: Call
-    ) -> tuple[StepRun, ...]:
-        tools = {tool.name: tool for tool in question.tools}
-        return await run_plan(plan, tools, call, chain.hops)

@@ -12,15 +12,14 @@ from typing import Any
 from toolhop_agents.card.counts import figures, mean, share
 from toolhop_agents.card.page import NOT_KNOWN, Part, Section, Table, plain
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.folder import StepLedger
 from toolhop_agents.construct.reviews import Material
 from toolhop_agents.construct.settings import TOLD_SETTINGS
 from toolhop_agents.review.figures import figures as review_figures
 from toolhop_agents.review.figures import parts as review_parts
 from toolhop_env.statistics.effective import effective
-from toolhop_tools.construct.funnel import Taken, lost
-from toolhop_tools.construct.funnel import funnel as stages
-from toolhop_tools.construct.stages import Stage
+from toolhop_tools.construct.stages import Stage, Taken, lost
+from toolhop_tools.construct.stages import funnel as stages
 
 READ, CLOSED_BOOK = "read", "closed-book"
 """Criteria in the books that models are asked for."""

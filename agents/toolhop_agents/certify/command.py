@@ -193,18 +193,9 @@ def _tell_broken(errors: Sequence[DataProblem]) -> None:
 
 def _held(path: Path, items: Sequence[Item], basis: Basis) -> Iterator[Certificate]:
     """The certificates that hold, one at a time."""
-    digests = {item.id: item.digest for item in items}
-    last: dict[str, int] = {}
-    for number, certificate in enumerate(read(path, growing=True)):
-        held = certificate.item in digests
-        if held and not certificate.stale(digests[certificate.item], basis):
-            last[certificate.item] = number
-    wanted = set(last.values())
-    return (
-        certificate
-        for number, certificate in enumerate(read(path, growing=True))
-        if number in wanted
-    )
+    places = {*progress(path, {item.id: item.digest for item in items}, basis).values()}
+    every = enumerate(read(path, growing=True))
+    return (certificate for place, certificate in every if place in places)
 
 
 def _tally(path: Path, items: Sequence[Item], basis: Basis, errors: Sequence[DataProblem]) -> Tally:

@@ -24,7 +24,7 @@ from toolhop_agents.runs.flags import max_tokens_of, temperature_of
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Isolation
 from toolhop_agents.terminal import say
-from toolhop_tools.blind.file import ItemReading, Readings, path_beside
+from toolhop_tools.blind.file import Readings, path_beside
 from toolhop_tools.certify.model import Basis, Certificate
 from toolhop_tools.errors import counted
 from toolhop_tools.model import Item
@@ -125,10 +125,8 @@ def reader_settings(flags: Mapping[str, Any]) -> dict[str, Any]:
         click.UsageError: as `readers_of`, or not as many addresses or prices as readers.
     """
     names, votes = readers_of(flags)
-    if not names:
-        return {"readers": (), "votes": 0, "reader_base_url": (), "reader_price": ()}
-    urls = each_of("--reader-base-url", flags["reader_base_url"], names)
-    prices = each_of("--reader-price", flags["reader_price"], names)
+    urls = each_of("--reader-base-url", flags["reader_base_url"], names) if names else ()
+    prices = each_of("--reader-price", flags["reader_price"], names) if names else ()
     own = {"reader_base_url": (*urls,), "reader_price": (*prices,)}
     return {"readers": (*names,), "votes": votes, **own}
 
@@ -219,13 +217,9 @@ async def _read(
 ) -> bool:
     shown = Steps(ErrorConsole(), "read", len(work), 0)
 
-    def done(reading: ItemReading) -> None:
-        del reading
-        shown.step()
-
     async def run() -> None:
         async with await isolation.opened(basis) as sandbox:
-            await read_all(work, certificates, settings, readings, sandbox, done)
+            await read_all(work, certificates, settings, readings, sandbox, lambda _: shown.step())
 
     with shown:
         return await until_signal(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from rich.console import Console, RenderableType
@@ -17,7 +17,7 @@ from toolhop_agents.terminal import plain
 from toolhop_sandbox.outcome import JSON, OUTCOME
 from toolhop_tools.blind.claims import Claim, claims_of, hop_is_read, item_claims, means, selection
 from toolhop_tools.blind.file import ItemReading
-from toolhop_tools.certify.candidates import EXAMPLES, Provenance
+from toolhop_tools.certify.candidates import Provenance
 from toolhop_tools.certify.model import Certificate, Defect, Evidence, HopProof, HopVerdict
 from toolhop_tools.errors import DataProblem, counted
 from toolhop_tools.model import Hop, Item
@@ -89,11 +89,6 @@ class Tally:
         if proof.chance is not None and proof.chance.runs:
             self.chance.update(calls=1, runs=proof.chance.runs, hits=proof.chance.hits)
 
-    @property
-    def made_up(self) -> int:
-        """Gold calls that come from the search and from no example."""
-        return sum(count for kind, count in self.provenance.items() if kind not in EXAMPLES)
-
     def chosen(self, claim: Claim) -> list[Item]:
         """The items of which a claim holds."""
         return [item for item in self.items if item.id in self.claimed[claim]]
@@ -131,21 +126,34 @@ def _claim(tally: Tally, claim: Claim) -> dict[str, JSON]:
     return {"items": len(chosen), "hops": tally.hop_claims[claim], "means": {**means(chosen)}}
 
 
-def _claims_table(tally: Tally, items: int, hops: int) -> StackedTable:
-    table = StackedTable("claim", title="Claims")
-    table.add_columns("items", "", "hops", "", right=True)
+class _Shares(StackedTable):
+    """Counts of items and of hops, with their shares of all."""
+
+    def __init__(self, header: str, tally: Tally, title: str) -> None:
+        super().__init__(header, title=title)
+        self.add_columns("items", "", "hops", "", right=True)
+        self._all = sum(tally.verdicts.values()), sum(tally.hops.values())
+
+    def add_counts(self, name: str, items: int, hops: int) -> None:
+        """Add a row."""
+        shares = [
+            _share(count, whole) for count, whole in zip((items, hops), self._all, strict=True)
+        ]
+        self.add_row(name, str(items), shares[0], str(hops), shares[1])
+
+
+def _claims_table(tally: Tally) -> StackedTable:
+    table = _Shares("claim", tally, "Claims")
     for claim in Claim:
         if claim is Claim.READ and not tally.readings.items:
             table.add_row("read", "unread", "", "", "")
-            continue
-        in_items, in_hops = len(tally.claimed[claim]), tally.hop_claims[claim]
-        shares = _share(in_items, items), _share(in_hops, hops)
-        table.add_row(claim.value, str(in_items), shares[0], str(in_hops), shares[1])
+        else:
+            table.add_counts(claim.value, len(tally.claimed[claim]), tally.hop_claims[claim])
     return table
 
 
-def _print_claims(console: Console, tally: Tally, items: int, hops: int) -> None:
-    console.print(_claims_table(tally, items, hops))
+def _print_claims(console: Console, tally: Tally) -> None:
+    console.print(_claims_table(tally))
     for claim in Claim:
         if 0 < len(tally.claimed[claim]) < len(tally.items):
             differ = selection(tally.chosen(claim), tally.items)
@@ -160,47 +168,35 @@ def _share(part: int, whole: int) -> str:
 
 def print_tally(console: Console, tally: Tally) -> None:
     """The tables: verdicts, where gold calls come from, what is wrong, shapes."""
-    items, hops = sum(tally.verdicts.values()), sum(tally.hops.values())
-    table = StackedTable("", title="Certificates")
-    table.add_columns("items", "", "hops", "", right=True)
+    table = _Shares("", tally, "Certificates")
     for one in HopVerdict:
         none = not (tally.verdicts[one] or tally.hops[one])
         if none and (one is not HopVerdict.PROVEN or tally.verdicts[HopVerdict.CONSTRUCTED]):
             continue
-        in_items, in_hops = tally.verdicts[one], tally.hops[one]
-        shares = (_share(in_items, items), _share(in_hops, hops))
-        table.add_row(one.value, str(in_items), shares[0], str(in_hops), shares[1])
+        table.add_counts(one.value, tally.verdicts[one], tally.hops[one])
     console.print(table)
-    _print_beside(console, tally)
-    _print_claims(console, tally, items, hops)
+    if tally.searched:
+        # Of made items, whose verdict it does not decide.
+        listed = ", ".join(f"{one} {count:,}" for one, count in tally.searched.most_common())
+        console.print(f"Beside it, the search that sees no gold, by hop: {listed}.")
+    _print_claims(console, tally)
     if tally.provenance:
-        console.print(_provenance_table(tally))
+        sources = [(kind, tally.provenance[kind]) for kind in Provenance if tally.provenance[kind]]
+        console.print(_hops_by("source", "Gold calls by where they come from", sources))
         _print_chance(console, tally)
     if tally.defects:
-        defects = StackedTable("defect", title="Defects by class")
-        defects.add_columns("hops", right=True)
-        for kind, count in tally.defects.most_common():
-            defects.add_row(kind.value, str(count))
-        console.print(defects)
+        console.print(_hops_by("defect", "Defects by class", tally.defects.most_common()))
     for line in tally.unproven[:50]:
         console.print(plain(f"  {line}"), soft_wrap=True)
     if len(tally.unproven) > 50:
         console.print(f"  and {len(tally.unproven) - 50} more; --json lists them")
     shapes = ", ".join(f"{name} {count}" for name, count in tally.shapes.most_common())
     console.print(f"Chains: {shapes or 'none'}. Calls made: {tally.executions:,}.")
-    left = len(tally.items) - items
-    if left:
+    if left := len(tally.items) - sum(tally.verdicts.values()):
         console.print(f"{counted(left, 'item')} not certified yet.")
     if tally.broken:
         rows = len({problem.where for problem in tally.broken})
         console.print(f"{counted(rows, 'row')} cannot be used; `toolhop data validate` lists why.")
-
-
-def _print_beside(console: Console, tally: Tally) -> None:
-    """What the search finds of made items, whose verdict it does not decide."""
-    if tally.searched:
-        listed = ", ".join(f"{one} {count:,}" for one, count in tally.searched.most_common())
-        console.print(f"Beside it, the search that sees no gold, by hop: {listed}.")
 
 
 def _print_chance(console: Console, tally: Tally) -> None:
@@ -212,12 +208,11 @@ def _print_chance(console: Console, tally: Tally) -> None:
         )
 
 
-def _provenance_table(tally: Tally) -> StackedTable:
-    table = StackedTable("source", title="Gold calls by where they come from")
+def _hops_by(header: str, title: str, counts: Iterable[tuple[str, int]]) -> StackedTable:
+    table = StackedTable(header, title=title)
     table.add_columns("hops", right=True)
-    for kind in Provenance:
-        if tally.provenance[kind]:
-            table.add_row(kind.value, str(tally.provenance[kind]))
+    for name, count in counts:
+        table.add_row(str(name), str(count))
     return table
 
 

@@ -16,13 +16,12 @@ from typing import Any
 import anyio
 import click
 
-from toolhop_agents.check.progress import Tools
-from toolhop_agents.check.view import Checked, not_asked, print_report, summary, to_json
+from toolhop_agents.check.view import Checked, executed, not_asked, print_report, summary, to_json
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.flags import Whole, data_option
 from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.cli.options import cluster_of, cluster_options, setting_option
-from toolhop_agents.cli.progress import ErrorConsole
+from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Cluster, check_on_nodes
 from toolhop_agents.table import table_console
@@ -35,11 +34,27 @@ from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import select
 from toolhop_tools.properties import store as stores
 from toolhop_tools.properties.bench import settled
-from toolhop_tools.properties.check import EXAMPLES
-from toolhop_tools.properties.many import check_all
-from toolhop_tools.properties.messages import CheckJob
+from toolhop_tools.properties.check import EXAMPLES, CheckJob
+from toolhop_tools.properties.lanes import check_all
 from toolhop_tools.properties.model import PROPERTIES, Subject, ToolReport, subjects
 from toolhop_tools.readers.record import Survey
+
+
+class Tools(Steps):
+    """A check as it goes: tools done, examples, failures."""
+
+    _examples = _failing = 0
+
+    def report(self, made: ToolReport) -> None:
+        """Count a tool that is done."""
+        self._examples += sum(executed(verdict) for verdict in made.verdicts.values())
+        self._failing += bool(made.failed)
+        self.step()
+
+    @property
+    def figures(self) -> str:
+        """Examples and failing tools so far."""
+        return f"{self._examples:,} examples, {self._failing} with failures"
 
 
 # fmt: off

@@ -14,7 +14,6 @@ from toolhop_agents.terminal import plain
 from toolhop_sandbox.base import Limits
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import DataProblem, counted
-from toolhop_tools.properties import paste
 from toolhop_tools.properties.model import (
     NOT_ASKED,
     PROPERTIES,
@@ -28,6 +27,7 @@ from toolhop_tools.properties.model import (
     ToolClass,
     ToolReport,
 )
+from toolhop_tools.properties.words import command_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Checked:
     def lines(self, subject: Subject, found: CounterExample) -> list[str]:
         """The command lines that show a counter-example."""
         limits, sandbox = self.limits, self.sandbox
-        return [*paste.lines(found, subject, self.data, limits=limits, sandbox=sandbox)]
+        return [*command_lines(found, subject, self.data, limits=limits, sandbox=sandbox)]
 
 
 def totals(checked: Checked) -> dict[str, Counter[str]]:

@@ -21,7 +21,7 @@ from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load
 from toolhop_tools.model import Tool
 from toolhop_tools.properties import harness
-from toolhop_tools.properties.bench import open_bench
+from toolhop_tools.properties.bench import open_workers
 from toolhop_tools.properties.model import SandboxSetting, Subject, subjects
 
 
@@ -101,10 +101,7 @@ async def _call(
     limits = Limits(wall_s=flags["timeout_s"], memory_mib=flags["memory_mib"])
     setting = SandboxSetting(flags["hash_seed"], cast("Policy", flags["policy"]))
     kind = cast("Kind", flags["kind"])
-    async with (
-        open_bench(kind, limits=limits, settings=[setting]) as bench,
-        bench.workers() as workers,
-    ):
+    async with open_workers(kind, limits=limits, settings=[setting]) as workers:
         program, request = harness.sequence(tool.program, sets, after=after)
         return await workers.call(setting, program, request)
 

@@ -1,4 +1,7 @@
-"""Figures of a comparison as text: its tables without rows, and their cells."""
+"""A comparison as text: tables without rows, their cells, and sentences.
+
+Sentences say what changed and by how much, of how many pairs, and how sure it is.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from toolhop_agents.stacked import StackedTable
 from toolhop_env.measures import Unit
 from toolhop_env.pairs.line import Line
+from toolhop_tools.errors import counted
 
 RIGHT_TO_WRONG, WRONG_TO_RIGHT = "right → wrong", "wrong → right"
 """Headings of the two counts of discordant pairs."""
@@ -59,3 +63,67 @@ def discordant_counts(one: Line) -> tuple[str, str]:
     return (
         ("-", "-") if one.lost is None or one.gained is None else (str(one.lost), str(one.gained))
     )
+
+
+LEAST_SHARE = 0.8
+"""Of the planned pairs: with fewer, what was lost may decide, and no verdict is given."""
+
+
+def effect(one: Line, confidence: float, *, what: str, of: str, planned: int) -> str:
+    """All sentences. `what` is compared, such as ``Feedback detailed → minimal``; `planned` pairs
+    are `of` something, such as ``all episodes``.
+    """
+    unit = one.measure.unit
+    before, after = (amount(unit, value, digits=1) for value in (one.before, one.after))
+    per = " per cent" if unit is Unit.SHARE else ""
+    moves = f"goes from {before} to {after}" if before != after else f"stays at {before}"
+    return (
+        f"{what}: {one.heading} {moves}{per}, a difference of "
+        f"{difference(one, confidence, planned)} of {of}. "
+        + (lost(one, planned) or _how_sure(one, confidence))
+    )
+
+
+def lost(one: Line, planned: int) -> str:
+    """That there is no verdict, where too few of the planned pairs are there; else empty."""
+    if one.pairs >= LEAST_SHARE * planned:
+        return ""
+    of = f"{planned - one.pairs} of {counted(planned, 'pair')} are lost"
+    return f"No verdict: {of} (errored, not played or judged); with so few, they may decide."
+
+
+def bounds(one: Line, planned: int) -> tuple[float, float] | None:
+    """Bounds of the difference if every lost pair had gone down or up; None if it is unbounded."""
+    if one.measure.unit is not Unit.SHARE:
+        return None
+    missing, known = max(0, planned - one.pairs), one.difference * one.pairs
+    return (known - missing) / (one.pairs + missing), (known + missing) / (one.pairs + missing)
+
+
+def difference(one: Line, confidence: float, planned: int) -> str:
+    """The difference with its interval, of how many pairs, and its bounds where some are lost."""
+    unit, limits = one.measure.unit, "no interval"
+    if one.low is not None:
+        limits = f"{100 * confidence:g} % interval "
+        limits += interval(unit, one.low, one.high, digits=1)
+    points = " points" if unit is Unit.SHARE else ""
+    found = f"{amount(unit, one.difference, sign=True, digits=1)}{points} ({limits})"
+    if one.pairs < planned and (ends := bounds(one, planned)):
+        found += f", {interval(unit, *ends, digits=1)} had every lost pair gone either way"
+    return f"{found}, over {one.pairs} of {counted(planned, 'pair')}"
+
+
+def _how_sure(one: Line, confidence: float) -> str:
+    """Whether chance explains the difference, and what else could have been seen."""
+    p = one.p_value if one.adjusted is None else one.adjusted
+    if p is None:
+        return "It is not tested."
+    said = f"= {p:.4f}" if p >= 0.0001 else "< 0.0001"
+    test = f"p {said}, {one.test}{', Holm' if p != one.p_value else ''}"
+    if p <= 1 - confidence:
+        return f"Chance alone is an unlikely cause ({test})."
+    missed = ""
+    if one.detectable is not None:
+        least = amount(Unit.SHARE, one.detectable, digits=1)
+        missed = f"; with so many pairs a true difference below {least} points is often missed"
+    return f"Chance alone can explain it ({test}){missed}."

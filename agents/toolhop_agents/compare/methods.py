@@ -21,7 +21,7 @@ from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.file import Readings, path_beside
 from toolhop_tools.certify.file import read
-from toolhop_tools.construct.funnel import Taken
+from toolhop_tools.construct.stages import Taken
 from toolhop_tools.errors import counted
 
 TOLD = frozenset(

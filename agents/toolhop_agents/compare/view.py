@@ -13,8 +13,10 @@ from toolhop_agents.compare.cells import (
     WRONG_TO_RIGHT,
     amount,
     change,
+    difference,
     discordant_counts,
     interval,
+    lost,
     p_value,
     table_of,
 )
@@ -22,7 +24,6 @@ from toolhop_agents.compare.conditions import is_fork_of
 from toolhop_agents.compare.pairing import Pairing
 from toolhop_agents.compare.published import Reference
 from toolhop_agents.compare.report import ALL, Comparison, ComparisonReport, Passing, Stratum
-from toolhop_agents.compare.sentences import difference, lost
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import PER_CENT, percent, shown
 from toolhop_agents.terminal import plain, visible

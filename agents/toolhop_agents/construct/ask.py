@@ -1,15 +1,17 @@
-"""Asks a model for a stage's reply: out of the ledger where it is there, within the limits else."""
+"""Asks models for an item's replies: out of the ledger where they are there, else within limits."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from toolhop_agents.construct.ledger import StepLedger, key_of
+from toolhop_agents.blind.readers import BlindQuestion, Readers
+from toolhop_agents.construct.folder import StepLedger, key_of
 from toolhop_agents.construct.settings import Settings
+from toolhop_agents.construct.talk import Ask, Talk
 from toolhop_agents.models import prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
@@ -25,8 +27,12 @@ from toolhop_env.messages import Message, Origin, Reply, Usage
 from toolhop_env.reading import without_thoughts
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.blind.votes import Ballot
+from toolhop_tools.construct.prompts import Prompts, inputs
+from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import Place
+from toolhop_tools.construct.stages import FINDINGS, VERSION, Findings, Place, Stage
+from toolhop_tools.construct.verify import Verifier
 
 log = logging.getLogger(__name__)
 
@@ -35,12 +41,8 @@ log = logging.getLogger(__name__)
 async def opened(
     settings: Settings, *, json_object: bool = True, flag: str = "--base-url"
 ) -> AsyncIterator[Model]:
-    """The model that is asked, for JSON alone where its server takes that.
-
-    Args:
-        settings: of this model.
-        json_object: whether it is to reply JSON.
-        flag: gives its address; named where no server answers.
+    """The model that is asked, for JSON alone where its server takes that. `flag` gives its
+    address, and is named where no server answers.
 
     Raises:
         NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
@@ -80,14 +82,8 @@ class Asker:
     async def ask(
         self, seed: Seed, place: Place, number: int, prompt: str, messages: Sequence[Message]
     ) -> str:
-        """The text of a reply.
-
-        Args:
-            seed: what the item is made from.
-            place: the stage.
-            number: of this reply within the item.
-            prompt: version of the stage's prompt.
-            messages: the conversation.
+        """The text of a reply. It is kept under its `number` within the item, and the version of
+        its `prompt`.
 
         Raises:
             RunLimitReached, ItemLimitReached: a limit leaves no room.
@@ -163,3 +159,98 @@ def _row(seed: Seed, place: Place, number: int, prompt: str, reply: Reply) -> di
 
 def _reply(row: dict[str, Any]) -> Reply:
     return Reply(usage=Usage(**row["usage"]), retries=row["retries"], model=row["model"])
+
+
+# -- of one item -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models that are asked, each with the ledger and the budget that they share."""
+
+    author: Asker
+    """Makes the items."""
+    second: Asker | None = None
+    """Writes each function once more, from its document alone."""
+    third: Asker | None = None
+    """Writes one where the two differ."""
+    readers: tuple[Asker, ...] = ()
+    votes: int = 0
+    """Of the readers, on an item."""
+    wording: int = 0
+    """Changes of its chain by which an item's wording is tested."""
+    closed_book: Asker | None = None
+    """Is asked each question without tools."""
+    closed_book_samples: int = 1
+
+
+@dataclass
+class Context:
+    """One item's seed, prompts, models and sandboxes."""
+
+    seed: Seed
+    prompts: Prompts
+    models: Models
+    verifier: Verifier
+    repairs: int
+    basis: Mapping[str, JSON]
+    """How thoroughly is verified: part of each verdict's key."""
+    asked: int = 0
+
+    def asking(self, asker: Asker) -> Ask:
+        """A model's voice, for the conversations of this item."""
+
+        async def ask(place: Place, version: str, messages: Sequence[Message]) -> str:
+            return await asker.ask(self.seed, place, self.next_number(), version, messages)
+
+        return ask
+
+    async def read(self, question: BlindQuestion, votes: int, stage: Stage) -> tuple[Ballot, ...]:
+        """The ballots of the readers, so many together.
+
+        Raises:
+            RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
+            SandboxFault, SandboxUnavailable: as `Session.call`.
+        """
+        askers = self.models.readers
+
+        async def ask(
+            reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
+        ) -> str:
+            del sample, key  # the number of the reply tells them apart
+            return await self.asking(askers[reader])(Place(stage), version, messages)
+
+        names = [asker.model.name for asker in askers[:votes]]
+        readers = Readers(names, votes, ask, self.verifier.basis.seed)
+        return await readers.read(question, self.verifier.once)
+
+    def next_number(self) -> int:
+        """Of the next reply within the item: the same in every session, as all is gone through."""
+        self.asked += 1
+        return self.asked
+
+    def talk(
+        self,
+        place: Place,
+        prompt: str,
+        values: Mapping[str, JSON],
+        shape: type[ReplyModel],
+        repairs: int | None = None,
+    ) -> Talk:
+        """A stage's conversation, not yet begun."""
+        own: dict[str, JSON] = {"item": self.seed.id, "domain": self.seed.domain}
+        text = inputs(place.stage, {**own, "world": self.seed.world.value, **values})
+        most = self.repairs if repairs is None else repairs
+        return Talk(place, self.prompts, prompt, text, shape, most)
+
+    async def remembered(
+        self, what: str, parts: JSON, run: Callable[[], Awaitable[Findings]]
+    ) -> Findings:
+        """A verdict, out of the ledger where it is there: what was found once is found again."""
+        key, ledger = key_of(what, VERSION, dict(self.basis), parts), self.models.author.ledger
+        if (row := ledger.get("verdict", key)) is not None:
+            return FINDINGS.validate_python(row["findings"])
+        findings = await run()
+        facts: dict[str, JSON] = {"item": self.seed.id, "what": what}
+        ledger.add("verdict", key, {**facts, "findings": findings.to_json()})
+        return findings

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 import click
@@ -22,21 +22,13 @@ from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.cli.stored_addresses import StoredAddress, resuming
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import opened
-from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
-from toolhop_agents.construct.nested.session import NestSession, NestSettings
 from toolhop_agents.construct.session import Ended, Session
 from toolhop_agents.construct.session import construct as make
 from toolhop_agents.construct.settings import OFF, Settings, check_prices
-from toolhop_agents.construct.view import (
-    print_estimate,
-    print_funnel,
-    print_nested_plan,
-    print_plan,
-)
+from toolhop_agents.construct.view import print_estimate, print_funnel, print_plan
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.runs.flags import goes_with
 from toolhop_agents.runs.signals import until_signal
-from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
 from toolhop_env.runs.files import held
 from toolhop_tools.construct.seeds import Seed
@@ -49,20 +41,6 @@ GOES_WITH: Mapping[str, str] = {
 EXIT_CODES = (
     "Exit code 0: done, whatever was accepted. 1: a fault or a limit stopped it. 2: bad input."
 )
-
-
-class Kind(NamedTuple):
-    """What is made."""
-
-    settings: type[Settings]
-    session: type[Session]
-    print_plan: Callable[..., None]
-    data: str
-    """Name of the data set in the folder."""
-
-
-ITEMS = Kind(Settings, Session, print_plan, folders.ITEMS)
-TASKS = Kind(NestSettings, NestSession, print_nested_plan, NESTED_DATA)
 
 
 class Span(click.ParamType[range]):
@@ -100,12 +78,8 @@ licence_option = click.option("--licence", default="", show_default=False,
 def making(
     settings: type[Settings], *left_out: str, needs_model: bool = True
 ) -> Callable[[click.Command], click.Command]:
-    """Give a command the flags of all commands that begin a folder, after its own.
-
-    Args:
-        settings: whose flags are given.
-        left_out: fields that the command has no use for.
-        needs_model: whether ``--model`` has to be given.
+    """Give a command the flags of all commands that begin a folder, after its own. `left_out` are
+    fields that it has no use for; `needs_model` says whether ``--model`` has to be given.
     """
 
     def add(command: click.Command) -> click.Command:
@@ -121,7 +95,7 @@ def making(
 
 
 def settings_of(
-    ctx: click.Context, kind: Kind, flags: Mapping[str, Any], **more: object
+    ctx: click.Context, kind: type[Session], flags: Mapping[str, Any], **more: object
 ) -> Settings:
     """The settings of a new folder.
 
@@ -143,19 +117,21 @@ def settings_of(
     for name in flags["against"]:
         load(name)
     said = given(ctx)
-    own = {name: flags[name] for name in kind.settings.model_fields
+    own = {name: flags[name] for name in kind.made_with.model_fields
            if name in said or flags.get(name) is not None}  # fmt: skip
     own |= {name: flags[name].resolve() for name in ("prompts", "cache") if flags[name]}
-    digest = kind.session.prompts_of(own.get("prompts")).digest
-    settings = kind.settings(**own | reader_settings(flags) | more, prompts_digest=digest)
+    digest = kind.prompts_of(own.get("prompts")).digest
+    settings = kind.made_with(**own | reader_settings(flags) | more, prompts_digest=digest)
     check_prices(settings)
     return settings
 
 
-def begin(kind: Kind, seeds: Sequence[Seed], settings: Settings, flags: Mapping[str, Any]) -> None:
+def begin(
+    kind: type[Session], seeds: Sequence[Seed], settings: Settings, flags: Mapping[str, Any]
+) -> None:
     """Make a folder and its items, or say what would be asked."""
     if flags["dry_run"]:
-        kind.print_plan(seeds, settings, as_json=flags["as_json"])
+        print_plan(seeds, settings, as_json=flags["as_json"])
         return
     anyio.run(_open, settings)  # before there is a folder
     folders.make(flags["out"], settings.model_dump(mode="json"), seeds)
@@ -179,7 +155,7 @@ def stored(settings: Settings) -> list[StoredAddress]:
     ]
 
 
-def go_on(kind: Kind, folder: Path, settings: Settings, flags: Mapping[str, Any]) -> None:
+def go_on(kind: type[Session], folder: Path, settings: Settings, flags: Mapping[str, Any]) -> None:
     """Make the items of a folder that are not made yet, and print what became of them."""
     with held(folder, "made"):
         ended, cut = _run(kind, folder, settings, flags["estimate"])
@@ -196,31 +172,33 @@ def go_on(kind: Kind, folder: Path, settings: Settings, flags: Mapping[str, Any]
         sys.exit(EXIT_EPISODES)
 
 
-def _run(kind: Kind, folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:
-    total = len(kind.session.seeds_of(folder)[:most])
+def _run(
+    kind: type[Session], folder: Path, settings: Settings, most: int | None
+) -> tuple[Ended, bool]:
+    total = len(folders.read_seeds(folder)[:most])
+    finished = len([*folders.StepLedger(folder, more=False).rows("item")])
     ended = Ended()
-    with Steps(ErrorConsole(), "items", total, min(folders.finished(folder), total)) as shown:
+    with Steps(ErrorConsole(), "items", total, min(finished, total)) as shown:
 
         async def work() -> None:
             await make(
-                folder, settings, ended, most=most, on_item=lambda *_: shown.step(),
-                kind=kind.session,
-            )  # fmt: skip
+                folder, settings, ended, most=most, on_item=lambda *_: shown.step(), kind=kind
+            )
 
         cut = anyio.run(partial(until_signal, work))
     return ended, cut
 
 
-def _report(kind: Kind, folder: Path, ended: Ended, flags: Mapping[str, Any]) -> None:
+def _report(kind: type[Session], folder: Path, ended: Ended, flags: Mapping[str, Any]) -> None:
     if flags["estimate"]:
-        print_estimate(table_console(), folder, as_json=flags["as_json"])
+        print_estimate(folder, as_json=flags["as_json"])
         return
     if flags["as_json"]:
         counts = {"accepted": ended.accepted, "rejected": ended.rejected, "left": ended.left,
                   "asked": ended.took.replies, "cached": ended.took.cached_replies}  # fmt: skip
         click.echo(json.dumps({"folder": str(folder), **counts}))
         return
-    print_funnel(table_console(), folder, as_json=False)
+    print_funnel(folder, as_json=False)
     if took := ended.took.cached_replies:
         say(f"{took:,} of these replies came out of the cache and cost nothing")
     say(f"items: {folder / kind.data}")

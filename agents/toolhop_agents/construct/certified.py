@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 
 from toolhop_agents.blind.readers import BlindQuestion, Readers
 from toolhop_agents.construct.ask import opened as model_opened
-from toolhop_agents.construct.ledger import key_of
+from toolhop_agents.construct.folder import key_of
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.wire_sending import messages_to_wire, sendable
@@ -63,37 +62,6 @@ async def opened(settings: ReaderSettings) -> AsyncIterator[list[Model]]:
         yield [await stack.enter_async_context(client) for client in clients]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptAsk:
-    """Asks readers; a reply that the file has is not asked for again."""
-
-    models: Sequence[Model]
-    settings: ReaderSettings
-    readings: Readings
-
-    async def __call__(
-        self, reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
-    ) -> str:
-        """The text of a reply, kept before it is returned. See `readers.Ask`.
-
-        Raises:
-            ModelFault: the model could not be asked.
-            ReadingsError: the reply cannot be kept.
-        """
-        own, wire = self.settings.readers[reader], list[JSON](messages_to_wire(messages))
-        # What is asked is in the messages; where it is asked is not: a server may move.
-        digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)
-        if (row := self.readings.replies.get(digest)) is not None:
-            return without_thoughts(str(row["text"]))
-        reply = await self.models[reader].reply(messages, ())
-        text = str(sendable(reply.content))
-        usage = asdict(reply.usage)
-        self.readings.add_reply(
-            digest, {"item": key, "model": own.model, "text": text, "usage": usage}
-        )
-        return without_thoughts(text)
-
-
 def unread(
     items: Sequence[Item],
     certificates: Mapping[str, Certificate],
@@ -121,22 +89,29 @@ async def read_all(
     sandbox: Sandbox,
     on_done: Callable[[ItemReading], None],
 ) -> None:
-    """Have items read, several at a time, and keep each reading.
-
-    Args:
-        items: what is read; their tools are programs.
-        certificates: by id, of all these items.
-        settings: who reads.
-        readings: open for writing.
-        sandbox: where plans are run; it is open.
-        on_done: called with each reading.
+    """Have items read, several at a time, and keep each reading. All of them have a certificate,
+    and tools that are programs; `readings` is open for writing, the sandbox open.
 
     Raises:
         ModelFault, ReadingsError, SandboxFault, SandboxUnavailable: what was read stays kept.
     """
     async with opened(settings) as models:
+
+        async def ask(
+            reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
+        ) -> str:
+            """The text of a reply, kept before it is used; one that is kept is not asked for."""
+            own, wire = settings.readers[reader], list[JSON](messages_to_wire(messages))
+            # What is asked is in the messages; where it is asked is not: a server may move.
+            digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)
+            if digest not in readings.replies:
+                reply = await models[reader].reply(messages, ())
+                text, usage = str(sendable(reply.content)), asdict(reply.usage)
+                row: dict[str, JSON] = {"item": key, "model": own.model, "text": text}
+                readings.add_reply(digest, {**row, "usage": usage})
+            return without_thoughts(str(readings.replies[digest]["text"]))
+
         names = [reader.model for reader in settings.readers]
-        ask = KeptAsk(models, settings, readings)
         readers = Readers(names, settings.votes, ask, settings.seed)
 
         async def read(item: Item) -> None:
@@ -156,24 +131,20 @@ async def _read(
 ) -> ItemReading:
     """One item's reading. A model may think for minutes: no session waits for it."""
 
-    async def call(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-        for _ in range(MOST_LOST):
-            with contextlib.suppress(SandboxFault):
-                async with sandbox.session() as session:
-                    return await session.call(program, arguments)
-        async with sandbox.session() as session:
-            return await session.call(program, arguments)
+    async def call(program: Program, arguments: Mapping[str, JSON], lost: int = 0) -> Outcome:
+        try:
+            async with sandbox.session() as session:
+                return await session.call(program, arguments)
+        except SandboxFault:
+            if lost == MOST_LOST:
+                raise
+            return await call(program, arguments, lost + 1)
 
     sibling = await sibling_of(item, certificate, call, settings.seed)
     tools = [tool for tool in item.tools.values() if isinstance(tool.body, Program)]
     question = BlindQuestion(item.id, item.question, tools, chain_of(item, certificate), sibling)
     ballots = await readers.read(question, call)
+    status, proof = decide(ballots, settings.votes), certificate_digest(certificate)
     return ItemReading(
-        item=item.id,
-        digest=item.digest,
-        certificate=certificate_digest(certificate),
-        readers=settings.basis,
-        status=decide(ballots, settings.votes),
-        ballots=ballots,
-        has_sibling=sibling is not None,
+        item.id, item.digest, proof, settings.basis, status, ballots, sibling is not None
     )

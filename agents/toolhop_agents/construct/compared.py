@@ -6,19 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.talk import Passed, by
+from toolhop_agents.construct.ask import Context
+from toolhop_agents.construct.talk import Failed, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.code import code_findings, program
 from toolhop_tools.construct.replies import Code, Pairs, Records
-from toolhop_tools.construct.second import (
-    Difference,
-    Fault,
-    call_set,
-    decided,
-    differences,
-    invented,
-)
+from toolhop_tools.construct.second import Difference, call_set, decided, differences, invented
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import as_json
 from toolhop_tools.model import ToolSchema
@@ -50,9 +43,9 @@ class Compared:
             self.thirds[key] = await self._third()
         third = self.thirds[key]
         results = None if third is None else await self._results(third, unlike)
-        fault, why = decided(unlike, results)
-        place = Place(Stage.CODE if fault is Fault.CODE else Stage.REFINE, self.hop)
-        return judged("second", [] if fault is Fault.NONE else [why], place)
+        stage, why = decided(unlike, results)
+        place = None if stage is None else Place(stage, self.hop)
+        return judged("second", [why] if place else (), place)
 
     async def _unlike(self, own: str, second: str) -> list[Difference]:
         """The calls that the two answer differently."""
@@ -81,7 +74,7 @@ class Compared:
 
         judge = by(lambda reply: code_findings(reply.code, self.schema, self.facts, None))
         outcome = await talk.settle(self.context.asking(asker), judge)
-        return cast("Code", outcome.reply).code if isinstance(outcome, Passed) else None
+        return None if isinstance(outcome, Failed) else cast("Code", outcome).code
 
     async def _results(self, code: str, unlike: Sequence[Difference]) -> list[JSON]:
         tables, results = invented(self.facts), list[JSON]()

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from toolhop_agents.construct.folder import CERTIFICATES, ITEMS
-from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.folder import CERTIFICATES, ITEMS, StepLedger
 from toolhop_agents.construct.proof import played
 from toolhop_agents.construct.reviews import Material
 from toolhop_sandbox.base import Limits, Policy, Sandbox
@@ -23,7 +22,7 @@ from toolhop_sandbox.choose import Kind, open_sandbox
 from toolhop_tools.certify.file import CertificateError
 from toolhop_tools.certify.model import Basis, Certificate, HopVerdict
 from toolhop_tools.certify.prove import certify
-from toolhop_tools.construct.accept import attempts, lucky, solved
+from toolhop_tools.construct.accept import attempts, lucky
 from toolhop_tools.construct.calls import walked
 from toolhop_tools.construct.plan import question_findings
 from toolhop_tools.construct.replies import WrittenHop
@@ -71,10 +70,8 @@ class Chosen:
 def choose(material: Material, *, reviewed: bool = True, accepts: int = 0) -> Chosen:
     """What reviews leave of a folder.
 
-    Args:
-        material: the folder's.
-        reviewed: whether reviews count at all.
-        accepts: reviewers who have to accept an item, unless a third one has settled it.
+    `accepts` reviewers have to accept an item, unless a third one has settled it; `reviewed` says
+    whether reviews count at all.
 
     Raises:
         ReviewError: the reviews cannot be read.
@@ -167,21 +164,18 @@ async def _holds(
     item: Item, plan: Sequence[WrittenHop], proof: Certificate, sandbox: Sandbox
 ) -> bool:
     """Whether the criteria hold that depend on what is in a table."""
-    written = [
-        replace(hop, gold=GoldCall(own.arguments, "written"))
-        for hop, own in zip(item.hops, plan, strict=True)
-    ]
-    if (
-        proof.verdict is not HopVerdict.PROVEN
-        or not question_findings(item.question, written).ok
-        or any(lucky(hop.answer, own) for hop, own in zip(item.hops, proof.hops, strict=True))
-    ):
+    written = [replace(hop, gold=GoldCall(own.arguments, "written"))
+               for hop, own in zip(item.hops, plan, strict=True)]  # fmt: skip
+    by_luck = any(lucky(hop.answer, own) for hop, own in zip(item.hops, proof.hops, strict=True))
+    if proof.verdict is not HopVerdict.PROVEN or by_luck:
+        return False
+    if not question_findings(item.question, written).ok:
         return False
     outcome = await played(item, {"one": sandbox})
     if not all(outcome.oracle.values()) or not outcome.replayed or outcome.by_luck:
         return False
     for attempt in attempts(item, [own.depends_on for own in plan], [own.question for own in plan]):
         name = f"{attempt.criterion}/{attempt.about}"
-        if solved(await prove(sandbox, proof.basis, attempt.task, name)):
+        if (await prove(sandbox, proof.basis, attempt.task, name)).executed:
             return False
     return True

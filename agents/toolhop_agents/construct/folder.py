@@ -2,7 +2,7 @@
 
     settings.json        what it was made with; `--resume` goes by it
     seeds.jsonl          what each item is made from
-    ledger.jsonl         every finished step (`toolhop_agents.construct.ledger`)
+    ledger.jsonl         every finished step, on the disk before it is used
     items.jsonl          accepted items, official rows: a data set like any other
     certificates.jsonl   their certificates
     books.jsonl          a line an item: criteria with figures, steps, provenance, cost
@@ -15,6 +15,7 @@ seeds, settings and replies give the same bytes, whenever the process was killed
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,11 +25,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from toolhop_agents.construct.ledger import StepLedger
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.atomic import atomic
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.errors import ToolsError
+from toolhop_tools.growing import RowFile
 
 SETTINGS, SEEDS = "settings.json", "seeds.jsonl"
 ITEMS, CERTIFICATES, BOOKS, FUNNEL, REFUSED = (
@@ -99,14 +100,14 @@ def own_settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def read_seeds(folder: Path) -> list[Seed]:
-    """The seeds of a folder, in order.
+def read_seeds(folder: Path, of: type[Seed] = Seed) -> Sequence[Seed]:
+    """The seeds of a folder, in order; `of` is their class.
 
     Raises:
         FolderError: they cannot be read.
     """
     try:
-        return TypeAdapter(list[Seed]).validate_python(_rows(folder / SEEDS))
+        return [TypeAdapter(of).validate_python(row) for row in _rows(folder / SEEDS)]
     except (OSError, ValueError):
         raise FolderError(f"{folder}/{SEEDS} cannot be read; make the items anew") from None
 
@@ -131,15 +132,6 @@ def read_books(folder: Path) -> list[dict[str, Any]]:
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-
-
-def finished(folder: Path) -> int:
-    """How many items are finished, by the ledger.
-
-    Raises:
-        LedgerError: it cannot be read.
-    """
-    return sum(1 for _ in StepLedger(folder, more=False).rows("item"))
 
 
 @contextmanager
@@ -174,3 +166,76 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, JSON]]) -> None:
         for row in rows:
             text = json.dumps(dict(row), ensure_ascii=False)
             file.write(text.encode("utf-8", "backslashreplace") + b"\n")
+
+
+# -- the ledger ------------------------------------------------------------------------------------
+
+
+LEDGER = "ledger.jsonl"
+WANTED: Mapping[str, frozenset[str]] = {
+    "reply": frozenset({"key", "item", "text", "usage", "retries", "model"}),
+    "verdict": frozenset({"key", "findings"}),
+    "item": frozenset({"key", "item", "accepted", "criteria", "steps"}),
+}
+"""What a row of each kind has at least."""
+
+
+class LedgerError(ToolsError):
+    """A ledger that cannot be read or written; says which, and what to do."""
+
+
+def key_of(*parts: JSON) -> str:
+    """The digest of what a step hangs on."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class StepLedger(RowFile):
+    """The ledger of a folder. One process has it open for more at a time. Its kinds of rows:
+
+    reply      a model's reply, under the digest of everything that it hangs on
+    verdict    what a check in the sandbox found
+    item       an item that is finished, accepted or not
+    """
+
+    fault = LedgerError
+    wanted = "no line of a ledger"
+
+    def __init__(self, folder: Path, *, more: bool = True) -> None:
+        """Read what is there.
+
+        Args:
+            folder: of the items.
+            more: whether lines are to be added. Another process may be adding where this one only
+                reads.
+
+        Raises:
+            LedgerError: it cannot be read or written, or has a line that does not fit.
+        """
+        self._rows: dict[tuple[str, str], dict[str, Any]] = {}
+        super().__init__(folder / LEDGER)
+        if more:
+            self.open()
+
+    def take(self, row: dict[str, Any]) -> None:
+        """See `RowFile`."""
+        if not WANTED[row["kind"]] <= row.keys():
+            raise KeyError(row["kind"])
+        self._rows[row["kind"], row["key"]] = row
+
+    def get(self, kind: str, key: str) -> dict[str, Any] | None:
+        """The row of a finished step; None where there is none."""
+        return self._rows.get((kind, key))
+
+    def rows(self, kind: str) -> Iterator[dict[str, Any]]:
+        """All rows of a kind, in the order in which they were written."""
+        return (row for (own, _), row in self._rows.items() if own == kind)
+
+    def add(self, kind: str, key: str, row: Mapping[str, JSON]) -> dict[str, Any]:
+        """Write a row; it is on the disk when this returns.
+
+        Raises:
+            LedgerError: it cannot be written.
+        """
+        self.append({"kind": kind, "key": key, **row})
+        return self._rows[kind, key]

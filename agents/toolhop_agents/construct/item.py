@@ -9,14 +9,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from toolhop_agents.construct.ask import ItemLimitReached
-from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.ask import Context, ItemLimitReached
 from toolhop_agents.construct.proof import Proof, closed_book
 from toolhop_agents.construct.read import read_item, try_wording
 from toolhop_agents.construct.table import ItemTable
-from toolhop_agents.construct.talk import Elsewhere, Failed, Passed, Talk
+from toolhop_agents.construct.talk import Elsewhere, Failed, Talk
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON
@@ -24,6 +24,7 @@ from toolhop_tools.answers import plain_number
 from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.blind.votes import ReadStatus
 from toolhop_tools.construct.accept import Criterion, hazards
+from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
 from toolhop_tools.construct.text import same
 from toolhop_tools.dates import whole_date
@@ -76,7 +77,7 @@ class Walk:
         """Have a stage's reply repaired in the next walk."""
         self._talks[place].send_back([replace(problem, place=None) for problem in problems])
 
-    async def _settle(self, place: Place) -> Passed | Failed | None:
+    async def _settle(self, place: Place) -> ReplyModel | Failed | None:
         """What a stage comes to; None where an earlier stage was sent back."""
         talk, ask, judge = self.table.stage(place)
         known = self._talks.get(place)
@@ -86,14 +87,9 @@ class Walk:
             self.begun.append(talk)
         outcome = await self._talks[place].settle(ask, judge)
         match outcome:
-            case Passed(reply):
-                self.table.replies[place] = reply
-                if self._stuck is not None and self._stuck.place == place:
-                    self._stuck = None
-                return outcome
-            case Elsewhere(other, problems):
+            case Elsewhere(other, problems=problems):
                 if not self.has(other):
-                    return Failed(other, problems[0].message, problems)
+                    return outcome
                 self.send_back(other, problems)
                 return None
             case Failed(problems=problems):
@@ -104,6 +100,11 @@ class Walk:
                 self._back.add(place)
                 self.send_back(before, problems)
                 return None
+            case reply:
+                self.table.replies[place] = reply
+                if self._stuck is not None and self._stuck.place == place:
+                    self._stuck = None
+                return reply
 
 
 log = logging.getLogger(__name__)
@@ -158,41 +159,31 @@ class ItemBuilder:
                 **Place(Stage.ACCEPT)._asdict(), "replies": self._rounds,
                 "passed": isinstance(outcome, Item), "returned": False, "checks": failed,
             })  # fmt: skip
-        row: dict[str, JSON] = {"item": self.context.seed.id, "criteria": [*self.criteria]}
-        row["steps"] = steps
+        row: dict[str, JSON] = {
+            "item": self.context.seed.id, "criteria": [*self.criteria], "steps": steps,
+        }  # fmt: skip
         if isinstance(outcome, Item):
             plan: list[JSON] = [hop.written() for hop in self._table.built]
             row |= {"accepted": True, "certificate": self._certificate, "plan": plan}
             return {**row, "row": _official(outcome)}
-        messages: list[JSON] = [problem.message for problem in outcome.problems[:3]]
-        row |= {"accepted": False, "place": [*outcome.place], "why": outcome.why}
-        row["problems"] = messages
+        row |= outcome.row()
         return row if self._refused is None else {**row, "refused": _official(self._refused)}
 
     async def _make(self) -> Item | Failed:
-        unfit = self._table.seed_findings()
-        if not unfit.ok:
-            return Failed(Place(Stage.DECOMPOSE), unfit.problems[0].message, unfit.problems)
+        if problems := self._table.seed_findings().problems:
+            return Failed(Place(Stage.DECOMPOSE), problems[0].message, problems)
         while True:
             stopped = await self._walk.run() or self._other_answer()
             if stopped is not None:
                 return stopped
             self._rounds += 1
-            item = self._item()
-            findings = await self._judge(item)
-            if findings.ok:
+            problems = (await self._judge(self._item())).problems
+            if not problems:
                 return self._item()
-            if stopped := self._sent_back(findings):
-                return stopped
-
-    def _sent_back(self, findings: Findings) -> Failed | None:
-        """Have the stage at fault repaired; why that cannot be, if it cannot."""
-        problems = findings.problems
-        place = next((problem.place for problem in problems if problem.place is not None), None)
-        if place is None or self._rounds > self.context.repairs or not self._walk.has(place):
-            return Failed(place or Place(Stage.ACCEPT), problems[0].message, problems)
-        self._walk.send_back(place, [problem for problem in problems if problem.place == place])
-        return None
+            place = next((problem.place for problem in problems if problem.place is not None), None)
+            if place is None or self._rounds > self.context.repairs or not self._walk.has(place):
+                return Failed(place or Place(Stage.ACCEPT), problems[0].message, problems)
+            self._walk.send_back(place, [row for row in problems if row.place == place])
 
     def _other_answer(self) -> Failed | None:
         wanted, built = self.context.seed.answer, self._table.built
@@ -213,40 +204,30 @@ class ItemBuilder:
             "question_by": "seed" if question == seed.question else "model",
             "reading": self._reading.value,
         }
-        return Item(
-            seed.id,
-            question,
-            answers[-1],
-            tuple(hop.hop(answers) for hop in built),
-            seed.domain,
-            _kind(answers[-1]),
-            _kind(answers[-2]) if len(answers) > 1 else "",
-            extra,
-        )
+        hops = tuple(hop.hop(answers) for hop in built)
+        before = _kind(answers[-2]) if len(answers) > 1 else ""
+        kind = _kind(answers[-1])
+        return Item(seed.id, question, answers[-1], hops, seed.domain, kind, before, extra)
 
     # -- acceptance -------------------------------------------------------------------------------
 
     async def _judge(self, item: Item) -> Findings:
         """All criteria: what is executed first, then what models are asked."""
         self._reading = ReadStatus.UNREAD
-        findings, models = await self._executed(item), self.context.models
+        context = self.context
+        findings, models = await self._executed(item), context.models
         if findings.ok and models.readers:
             figures = {row["criterion"]: row["figure"] for row in self.criteria}
-            self._reading, row, more = await read_item(
-                self.context, item, figures[Criterion.SIBLING]
-            )
+            self._reading, row, more = await read_item(context, item, figures[Criterion.SIBLING])
             self.criteria.append(row)
             findings += more
             self._refused = None if findings.ok else self._item()
         if findings.ok and models.readers and models.wording:
-            row, more = await try_wording(self.context, self._table.built, item)
+            row, more = await try_wording(context, self._table.built, item)
             self.criteria.append(row)
             findings += more
         if findings.ok and (asker := models.closed_book) is not None:
-            holds, figure = await closed_book(
-                asker, models.closed_book_samples, self.context.seed, item,
-                self.context.next_number, self.context.verifier.sandbox,
-            )  # fmt: skip
+            holds, figure = await closed_book(context, asker, item)
             self.criteria.append(Criterion.CLOSED_BOOK.row(figure, holds=holds))
             why = f"{asker.model.name} gives the answer {item.answer!r} without tools"
             findings += judged(Criterion.CLOSED_BOOK.value, () if holds else [why])
@@ -254,14 +235,12 @@ class ItemBuilder:
 
     async def _executed(self, item: Item) -> Findings:
         context, built = self.context, self._table.built
-        parts: list[JSON] = [item.digest, context.seed.licence, [*self.sandboxes]]
-        parts.append(self.official_safe)
-        parts.append([dict(hop.call.arguments) for hop in built])
-
-        async def run() -> Findings:
-            return await Proof(context, self.sandboxes, built, self.official_safe).findings(item)
-
-        findings = await context.remembered("item", parts, run)
+        calls: list[JSON] = [dict(hop.call.arguments) for hop in built]
+        parts: list[JSON] = [
+            item.digest, context.seed.licence, [*self.sandboxes], self.official_safe, calls,
+        ]  # fmt: skip
+        proof = Proof(context, self.sandboxes, built, self.official_safe)
+        findings = await context.remembered("item", parts, partial(proof.findings, item))
         figures: Mapping[str, Any] = findings.figures
         self.criteria = [*figures["criteria"]]
         self._certificate = figures["certificate"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from toolhop_agents.construct.ask import Asker
-from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.ask import Asker, Context
 from toolhop_agents.construct.table import Built
 from toolhop_agents.prompts import Mode, prompt, shipped
 from toolhop_agents.react import play as play_episode
@@ -33,7 +32,6 @@ from toolhop_tools.construct.accept import (
     hazards,
     lucky,
     past,
-    solved,
     tells_ahead,
     with_numbers,
 )
@@ -41,22 +39,15 @@ from toolhop_tools.construct.calls import walked
 from toolhop_tools.construct.contract import choices
 from toolhop_tools.construct.documents import given_away
 from toolhop_tools.construct.facts import other_calls
-from toolhop_tools.construct.seeds import Seed, World, forbids
+from toolhop_tools.construct.seeds import World, forbids
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import called, same, texts
-from toolhop_tools.construct.trials import Call
-from toolhop_tools.construct.verify import result_of
-from toolhop_tools.declared import compiled, fits
+from toolhop_tools.construct.trials import Call, takes
 from toolhop_tools.failures import tells_of_error
-from toolhop_tools.model import Item
+from toolhop_tools.model import Item, Tool
 
 SIBLINGS = 3
 """Other records that an option is tried with."""
-
-
-def _leaves(result: JSON) -> list[str]:
-    """The scalars of a result; none of an error, which may list what is known."""
-    return [] if tells_of_error(result) else texts(result)
 
 
 @dataclass
@@ -110,11 +101,8 @@ class Proof:
 
         What else a certificate says is recorded: its search may not read what a reader reads.
         """
-        by_luck = [
-            number
-            for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1)
-            if lucky(hop.answer, proof)
-        ]
+        pairs = zip(item.hops, certificate.hops, strict=True)
+        by_luck = [at for at, (hop, proof) in enumerate(pairs, 1) if lucky(hop.answer, proof)]
         verdicts: list[JSON] = [proof.verdict.value for proof in certificate.hops]
         chances: list[JSON] = [proof.chance.hits if proof.chance else None
                                for proof in certificate.hops]  # fmt: skip
@@ -138,7 +126,7 @@ class Proof:
             name = f"{attempt.criterion}/{attempt.about}"
             proof = await self.context.verifier.prove(attempt.task, name)
             tried[attempt.criterion] += 1
-            if solved(proof):
+            if proof.executed:
                 call = proof.arguments if proof.arguments is not None else (
                     proof.evidence[0].arguments if proof.evidence else {})  # fmt: skip
                 text = f"{attempt.about} gives {attempt.task.hop.answer!r} by the call {call}"
@@ -177,7 +165,7 @@ class Proof:
         calls = [later.arguments for later in self.built[at:]]
         options += with_numbers(hop.schema.parameters, calls) if several else ()
         sets = [{**start, **option} for option in options for start, _ in known]
-        results = map(_leaves, await self.context.verifier.results(hop.tool.program, sets))
+        results = await self._leaves(hop.tool, sets)
         for option in options if known else ():
             leaves = [next(results) for _ in known]
             for later in range(at, len(self.built)):
@@ -191,11 +179,8 @@ class Proof:
         return []
 
     async def _past(self, at: int, known: Sequence[tuple[Call, list[str]]]) -> list[str]:
-        """Later tools that answer to what this hop was given: its own answer is not needed.
-
-        Args:
-            at: the hop, from 1.
-            known: its calls for several records, each with the answers of the chain.
+        """Later tools that answer to what this hop was given: its own answer is not needed. `known`
+        are its calls for several records, each with the answers of the chain.
         """
         for number, later in enumerate(self.built[at:], at + 1):
             hops, schema = {*range(at, number)}, later.schema.parameters
@@ -207,15 +192,19 @@ class Proof:
             for option in ({}, *({name: value} for name, value in choices(schema))):
                 for calls in zip(*made, strict=False):
                     sets: list[Call] = [{**call, **option} for call in calls]
-                    if not all(fits(compiled(schema), schema, call) for call in sets):
+                    if not all(takes(later.schema, call) for call in sets):
                         continue
-                    outcomes = await self.context.verifier.call(later.tool.program, sets)
-                    if tells_ahead([_leaves(result_of(outcome)) for outcome in outcomes], answers):
+                    if tells_ahead([*await self._leaves(later.tool, sets)], answers):
                         return [
                             f"A shortcut is open: {called(later.tool.name, sets[0])} gives "
                             f"{answers[0]!r} without the answer of hop {at}; close it."
                         ]
         return []
+
+    async def _leaves(self, tool: Tool, calls: Sequence[Call]) -> Iterator[list[str]]:
+        """By call: the scalars of its result; none of an error, which may list what is known."""
+        results = await self.context.verifier.results(tool.program, calls)
+        return ([] if tells_of_error(result) else texts(result) for result in results)
 
     async def _sibling(self, item: Item) -> None:
         """Walk the chain from other records of the hops that it begins with."""
@@ -225,12 +214,10 @@ class Proof:
                 continue
             for arguments in other_calls(start.facts, start.arguments):
                 chain = await self._chain(at, arguments)
-                answer = chain[-1] if chain else None
-                if answer is not None:
-                    ended.append(answer)
-                if answer is not None and not same(answer, item.answer):
+                ended += chain[-1:]
+                if chain and not same(chain[-1], item.answer):
                     figure: JSON = {
-                        "hop": at + 1, "arguments": arguments, "answer": answer,
+                        "hop": at + 1, "arguments": arguments, "answer": chain[-1],
                         "answers": [*chain],
                         "replaced": {**replaced_by(start.arguments, arguments)},
                     }  # fmt: skip
@@ -280,39 +267,20 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
         for _ in range(2):
             trace = await _play(item, sandbox, oracle, "oracle")
             right[name] = right.get(name, True) and _right(item, trace)
-            results.append(
-                tuple(OUTCOME.dump_json(c.outcome) for c in trace.tool_calls if c.outcome)
-            )
+            outcomes = (call.outcome for call in trace.tool_calls if call.outcome)
+            results.append(tuple(map(OUTCOME.dump_json, outcomes)))
     sandbox = next(iter(sandboxes.values()))
     agents = {f"constant:{text}": constant(text) for text in CONSTANTS} | {"do-nothing": do_nothing}
-    lucky = [
-        name
-        for name, play in agents.items()
-        if _right(item, await _play(item, sandbox, play, name))
-    ]
-    return Played(right, len(set(results)) == 1, tuple(lucky))
+    by_luck = [name for name, play in agents.items()
+               if _right(item, await _play(item, sandbox, play, name))]  # fmt: skip
+    return Played(right, len(set(results)) == 1, tuple(by_luck))
 
 
-def _saying(text: str) -> Callable[..., Reply]:
-    """An agent that gives one reply, whatever it is asked."""
-    return lambda *_: Reply(text)
-
-
-async def closed_book(
-    asker: Asker, samples: int, seed: Seed, item: Item, number: Callable[[], int], sandbox: Sandbox
-) -> tuple[bool, dict[str, JSON]]:
+async def closed_book(context: Context, asker: Asker, item: Item) -> tuple[bool, dict[str, JSON]]:
     """Ask a model in ToolHop's direct mode: whether the criterion holds, and its figure.
 
     In a closed world no reply may be right: there is nothing to know; of the real world the share
     is recorded.
-
-    Args:
-        asker: the model that is asked without tools.
-        samples: how often.
-        seed: what the item is made from.
-        item: the whole item.
-        number: of the next reply within the item.
-        sandbox: an entered one; nothing runs in it.
 
     Raises:
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
@@ -320,15 +288,16 @@ async def closed_book(
     messages = prompt(Mode.DIRECT, CallFormat.NATIVE, item.question, ())
     version = hashlib.sha256(shipped(Mode.DIRECT.value, "toolhop").encode()).hexdigest()[:12]
     setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
-    right = 0
+    ask, sandbox = context.asking(asker), context.verifier.sandbox
+    samples, right = context.models.closed_book_samples, 0
     for _ in range(samples):
-        text = await asker.ask(seed, Place(Stage.ACCEPT), number(), version, messages)
-        trace = await _play(item, sandbox, _saying(text), "direct", setting)
+        said = Reply(await ask(Place(Stage.ACCEPT), version, messages))
+        trace = await _play(item, sandbox, lambda *_, said=said: said, "direct", setting)
         right += _right(item, trace)
     figure: dict[str, JSON] = {
         "model": asker.model.name, "asked": samples, "right": right, "share": right / samples,
     }  # fmt: skip
-    return not right or seed.world is not World.CLOSED, figure
+    return not right or context.seed.world is not World.CLOSED, figure
 
 
 async def _play(

@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 from typing import Any, cast
 
 from toolhop_agents.blind.readers import BlindQuestion
-from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.ask import Context
 from toolhop_agents.construct.table import Built, chain_values
-from toolhop_agents.construct.talk import Passed, by
+from toolhop_agents.construct.talk import Failed, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.chain import Chain, Sibling
 from toolhop_tools.blind.siblings import chain_of
@@ -21,7 +21,7 @@ from toolhop_tools.construct.replies import FinalQuestion
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import same, says, texts
 from toolhop_tools.construct.wording import ChainChange, chain_changes, drawn_changes
-from toolhop_tools.model import GoldCall, Item, Tool
+from toolhop_tools.model import GoldCall, Item
 
 SHOWN_CHARS = 400
 """Of a plan that a repair shows."""
@@ -42,10 +42,8 @@ async def read_item(
     """Have an item read: what the readers say together, the votes apart by model for the books, and
     for whoever writes the question two plans with their results, where readers do not agree.
 
-    Args:
-        context: has the readers.
-        item: as its chain was executed.
-        sibling: the figure of the criterion `sibling`; plans are run with its entity as well.
+    `item` is as its chain was executed. Plans are run with the entity of `sibling`, the figure of
+    that criterion, as well.
 
     Raises:
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
@@ -54,8 +52,9 @@ async def read_item(
     votes, twin = context.models.votes, None
     if sibling.get("replaced"):
         twin = Sibling(sibling["replaced"], tuple(sibling["answers"]))
-    question = BlindQuestion(item.id, item.question, tools_of(item), chain_of(item), twin)
-    ballots = await read(context, question, votes, Stage.READ)
+    tools = [hop.tool for hop in item.hops]
+    question = BlindQuestion(item.id, item.question, tools, chain_of(item), twin)
+    ballots = await context.read(question, votes, Stage.READ)
     status = decide(ballots, votes)
     agreeing = [ballot for ballot in ballots if ballot.vote is Vote.AGREES]
     other = [ballot for ballot in ballots if ballot.vote is not Vote.AGREES]
@@ -72,18 +71,6 @@ async def read_item(
     wrong = [] if status is ReadStatus.READ else [why]
     row = Criterion.READ.row(figure, holds=not wrong)
     return status, row, judged(Criterion.READ.value, wrong, Place(Stage.QUESTION))
-
-
-async def read(
-    context: Context, question: BlindQuestion, votes: int, stage: Stage
-) -> Sequence[Ballot]:
-    """The ballots of a question; raises as `read_item`."""
-    return await context.readers(votes, stage).read(question, context.verifier.once)
-
-
-def tools_of(item: Item) -> tuple[Tool, ...]:
-    """All that a reader is shown."""
-    return tuple(hop.tool for hop in item.hops)
 
 
 # -- wording: the question of a changed chain, written anew, is read as well -----------------------
@@ -126,7 +113,8 @@ async def try_wording(
         ballot, question = await _reread(context, built, item, change, answers)
         if ballot is None:
             continue
-        unchanged = _comes_to(ballot, item.answer)
+        value = ballot.steps[-1]["value"] if ballot.vote is Vote.DIFFERS else None
+        unchanged = isinstance(value, str) and same(value, item.answer)
         rows.append({
             "hop": change.hop, "change": change.what, "question": question,
             "vote": ballot.vote.value, "noticed": not unchanged,
@@ -152,11 +140,6 @@ def _stands_elsewhere(built: Sequence[Built], number: int, change: ChainChange) 
     return any(says(other, text) for text in old for other in others)
 
 
-def _comes_to(ballot: Ballot, answer: str) -> bool:
-    value = ballot.steps[-1]["value"] if ballot.steps else None
-    return ballot.vote is Vote.DIFFERS and isinstance(value, str) and same(value, answer)
-
-
 async def _reread(
     context: Context, built: Sequence[Built], item: Item, change: ChainChange, answers: list[str]
 ) -> tuple[Ballot | None, str]:
@@ -174,14 +157,15 @@ async def _reread(
 
     judge = by(lambda reply: question_findings(reply.question, hops))
     outcome = await talk.settle(context.asking(context.models.author), judge)
-    if not isinstance(outcome, Passed):
+    if isinstance(outcome, Failed):
         return None, ""
-    text = cast("FinalQuestion", outcome.reply).question
+    text = cast("FinalQuestion", outcome).question
     chain_hops = tuple(
         replace(own, answer=answer, arguments=None)
         for own, answer in zip(chain_of(item).hops, answers, strict=True)
     )
     key = f"{item.id}/wording/{change.hop}/{change.what}"
-    question = BlindQuestion(key, text, tools_of(item), Chain(answers[-1], chain_hops))
-    [ballot] = await read(context, question, 1, Stage.WORDING)
+    tools = [hop.tool for hop in item.hops]
+    question = BlindQuestion(key, text, tools, Chain(answers[-1], chain_hops))
+    [ballot] = await context.read(question, 1, Stage.WORDING)
     return ballot, text

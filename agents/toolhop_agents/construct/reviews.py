@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -23,14 +22,13 @@ from toolhop_tools.benchmarks.nestools.reader import DATA as NESTED_DATA
 from toolhop_tools.certify.file import read as read_certificates
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.construct.reviews import REVIEW, Review, standing
-from toolhop_tools.errors import BadChoice, ToolsError
+from toolhop_tools.errors import ToolsError
 from toolhop_tools.growing import append, last_end
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
 
 NAME = "reviews.jsonl"
 PROVENANCE = "provenance.jsonl"
-REVIEWER = re.compile(r"[\w.-]{1,40}")
 MOST_TEXT = 2000
 """Characters of a reason, and of an answer, that are kept."""
 
@@ -114,19 +112,6 @@ def _by_seed(folder: Path, data: DataSet, books: dict[str, dict[str, Any]]) -> D
     return DataSet(data.name, data.origin, tuple(items))
 
 
-def checked(reviewer: str) -> str:
-    """The name of a reviewer.
-
-    Raises:
-        BadChoice: it is not a valid name.
-    """
-    if REVIEWER.fullmatch(reviewer):
-        return reviewer
-    raise BadChoice(
-        f"--reviewer is {reviewer!r}", fix="give 1 to 40 letters, digits, '.', '_' or '-'"
-    )
-
-
 def place(folder: Path) -> Path:
     """The file of a folder's reviews, or the one beside a data file."""
     return folder / NAME if folder.is_dir() else folder.with_name(f"{folder.stem}.{NAME}")
@@ -145,8 +130,7 @@ def read(folder: Path) -> Iterator[Review]:
         return
     except OSError as error:
         raise ReviewError(f"{path} cannot be read: {error.strerror}") from None
-    lines = content.split(b"\n")[:-1]
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(content.split(b"\n")[:-1], 1):
         try:
             yield REVIEW.validate_python(json.loads(line))
         except ValueError:

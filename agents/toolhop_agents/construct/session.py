@@ -10,15 +10,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, cast
 
-import anyio
-
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker, opened, paid_in, spent_in
-from toolhop_agents.construct.context import Context, Models
+from toolhop_agents.construct.ask import Asker, Context, Models, opened, paid_in, spent_in
+from toolhop_agents.construct.folder import StepLedger, key_of
 from toolhop_agents.construct.item import ItemBuilder
-from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.construct.settings import Settings, price_of
-from toolhop_agents.construct.workshop import Tools, Workshop, workshop
+from toolhop_agents.construct.workshop import Tools, workshop
+from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
@@ -32,16 +30,18 @@ from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.domains import classify
 from toolhop_tools.construct.duplicates import VERSION as DUPLICATES
 from toolhop_tools.construct.duplicates import Against, crowded, duplicates
-from toolhop_tools.construct.funnel import counts, first_pass
 from toolhop_tools.construct.prompts import Prompts, inputs
 from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import VERSION, Place, Stage
+from toolhop_tools.construct.stages import VERSION, Place, Stage, counts, first_pass
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
+from toolhop_tools.several import each
 
 Maker: TypeAlias = Callable[[Seed], Awaitable[dict[str, JSON]]]
 """Makes one item; its row of the ledger."""
+Made: TypeAlias = Sequence[tuple[Any, dict[str, Any]]]
+"""Seeds with the ledger's rows of what was made of them."""
 ALL_ITEMS = Seed("", "")
 """Stands for all items in the ledger, where they are asked about together."""
 YIELD_ITEMS = 20
@@ -57,7 +57,6 @@ class Ended:
     left: int = 0
     stopped_by: str = ""
     fault: Exception | None = None
-    duplicates: dict[str, str] = field(default_factory=dict)
     took: Spent = field(default_factory=Spent)
     """In all sessions: what was paid for, and what a cache saved."""
 
@@ -74,11 +73,9 @@ async def construct(
     """Make the items of a folder that are not made yet.
 
     Args:
-        folder: made by `folders.make`; other sessions may have begun it.
         settings: the folder's, with other limits where a person gives some.
         ended: is filled, also where a signal cuts the session off.
         most: seeds that are begun, the first ones; None for all.
-        on_item: noted of each item as it is finished.
         kind: the class of the folder's session; that of items with hops if None.
 
     Raises:
@@ -93,7 +90,7 @@ async def construct(
             f"the prompts are not those that {folder} was begun with\n"
             "  fix: put them back, or begin another folder"
         )
-    seeds = kind.seeds_of(folder)
+    seeds = folders.read_seeds(folder, kind.made_from)
     ledger = StepLedger(folder)
     try:
         work = kind(folder, settings, prompts, ledger, seeds, on_item)
@@ -105,7 +102,7 @@ async def construct(
 @dataclass
 class Session:
     """Seeds to items, and the ledger to files. Other kinds of items have their own prompts, seeds,
-    `key`, `maker` and `write`.
+    `key`, `maker`, `write_data` and `book`.
     """
 
     folder: Path
@@ -118,16 +115,12 @@ class Session:
     """By item, where they were classified."""
     asks_json: ClassVar[bool] = True
     """Whether every reply of the author is a JSON object."""
-
-    @staticmethod
-    def prompts_of(folder: Path | None) -> Prompts:
-        """The prompts of this kind, in a folder of one's own or the package's."""
-        return load_prompts(folder)
-
-    @staticmethod
-    def seeds_of(folder: Path) -> Sequence[Seed]:
-        """The seeds of a folder of this kind. Raises FolderError: they cannot be read."""
-        return folders.read_seeds(folder)
+    made_with: ClassVar[type[Settings]] = Settings
+    made_from: ClassVar[type[Seed]] = Seed
+    data: ClassVar[str] = folders.ITEMS
+    """Name of the data set in the folder."""
+    prompts_of = staticmethod(load_prompts)
+    """The prompts of this kind, in a folder of one's own or the package's."""
 
     async def run(self, seeds: Sequence[Seed], ended: Ended) -> Ended:
         """Make those of the seeds that are not finished, and write the files."""
@@ -136,7 +129,7 @@ class Session:
         try:
             if left:
                 await self._make(left, ended)
-            if self.settings.domains and ended.fault is None and not ended.stopped_by:
+            if self.settings.domains and not ended.stopped_by:
                 self.domains = await self._classified()
         except RunLimitReached as reached:
             ended.stopped_by = str(reached)
@@ -158,7 +151,7 @@ class Session:
 
             async def ask(item: str, prompt: str, values: Mapping[str, JSON]) -> str:
                 messages: list[Message] = [
-                    SystemMessage(self.prompts.system(prompt)),
+                    SystemMessage(self.prompts.texts[prompt]),
                     UserMessage(inputs(Stage.DOMAIN, values)),
                 ]
                 seed, version = seeds.get(item, ALL_ITEMS), self.prompts.version(prompt)
@@ -174,42 +167,29 @@ class Session:
         return key_of(seed.digest, own.model, self.prompts.digest, VERSION, *others)
 
     @property
-    def finished(self) -> list[tuple[Seed, dict[str, Any]]]:
+    def finished(self) -> Made:
         """The finished items, in the order of the seeds, with their rows of the ledger."""
         rows = ((seed, self.ledger.get("item", self.key(seed))) for seed in self.seeds)
         return [(seed, row) for seed, row in rows if row is not None]
 
     async def _make(self, left: Sequence[Seed], ended: Ended) -> None:
-        waiting = iter(left)
-        spending = self._spending()
-
         async with AsyncExitStack() as stack:
-            make = await self.maker(stack, await self.author(stack, spending))
+            make = await self.maker(stack, await self.author(stack, self._spending()))
 
-            async def take() -> None:
-                for seed in waiting:
-                    if ended.fault is not None:
-                        return
-                    try:
-                        row = await make(seed)
-                        self.ledger.add("item", self.key(seed), row)
-                        self.on_item(seed, bool(row["accepted"]))
-                        self._enough()
-                    except Exception as error:  # noqa: BLE001 -- the command raises it once all that is finished is written
-                        if ended.fault is None:
-                            ended.fault = error
-                        # A limit is looked at before each request: replies under way are paid for
-                        # and kept, and the other items then stop at it by themselves.
-                        if not isinstance(error, RunLimitReached):
-                            group.cancel_scope.cancel()
-                        return
+            async def finish(seed: Seed) -> None:
+                if ended.stopped_by:
+                    return
+                try:
+                    row = await make(seed)
+                    self.ledger.add("item", self.key(seed), row)
+                    self.on_item(seed, bool(row["accepted"]))
+                    self._enough()
+                except RunLimitReached as reached:
+                    # A limit is looked at before each request: replies under way are paid for and
+                    # kept, and the other items then stop at it by themselves.
+                    ended.stopped_by = ended.stopped_by or str(reached)
 
-            async with anyio.create_task_group() as group:
-                for _ in range(min(self.settings.max_samples, len(left))):
-                    group.start_soon(take)
-        if isinstance(ended.fault, RunLimitReached):
-            ended.stopped_by = str(ended.fault)
-            ended.fault = None
+            await each(left, finish, at_a_time=self.settings.max_samples)
 
     def _spending(self) -> Spending:
         settings = self.settings
@@ -221,65 +201,51 @@ class Session:
         return Spending(limits, paid_in(self.ledger))
 
     async def author(self, stack: AsyncExitStack, spending: Spending) -> Asker:
-        """The model that makes items, with its ledger and its budget."""
+        """The model that makes items, with its ledger and its budget; nobody without one."""
         settings = self.settings
-        model = await stack.enter_async_context(opened(settings, json_object=self.asks_json))
         limits = RunLimits(tokens=settings.token_limit, cost_usd=settings.cost_limit)
         cache = ResponseCache.open(settings.cache) if settings.cache else None
-        return Asker(
-            model, settings.asked_with, self.ledger, spending, limits, cache, price_of(settings)
-        )
+        nobody = Asker(cast("Model", None), {}, self.ledger, spending, limits, cache)
+        own = settings if settings.model else None
+        return await self.beside(stack, nobody, own, json_object=self.asks_json) or nobody
 
     async def beside(
         self,
         stack: AsyncExitStack,
         author: Asker,
-        *wanted: Settings | None,
+        own: Settings | None,
+        *,
         json_object: bool = True,
-    ) -> list[Asker]:
-        """Other models; their replies are in the author's ledger and budget."""
-        askers = []
-        for own in filter(None, wanted):
-            model = await stack.enter_async_context(opened(own, json_object=json_object))
-            asker = replace(author, model=model, settings=own.asked_with, price=price_of(own))
-            askers.append(asker)
-        return askers
+    ) -> Asker | None:
+        """Another model, if there is one; its replies are in the author's ledger and budget."""
+        if own is None:
+            return None
+        model = await stack.enter_async_context(opened(own, json_object=json_object))
+        return replace(author, model=model, settings=own.asked_with, price=price_of(own))
 
     async def readers(self, stack: AsyncExitStack, author: Asker) -> tuple[Asker, ...]:
         """The models that read what was made."""
-        return (*await self.beside(stack, author, *self.settings.of_readers()),)
-
-    async def models(self, stack: AsyncExitStack, author: Asker) -> Models:
-        """All models of an item with hops. The third is a reader that is not the second."""
-        settings = self.settings
-        second = next(iter(await self.beside(stack, author, settings.of_second())), None)
-        readers = await self.readers(stack, author)
-        others = (reader for reader in readers if second and reader.model.name != second.model.name)
-        closed = await self.beside(stack, author, settings.of_closed_book(), json_object=False)
-        return Models(
-            author, second, next(others, None), readers, settings.all_votes, settings.changes,
-            next(iter(closed), None), settings.closed_book_samples,
-        )  # fmt: skip
-
-    async def workshop(self, stack: AsyncExitStack) -> Workshop:
-        """What tools are verified in, and where the oracle plays."""
-        settings = self.settings
-        tools = Tools(
-            settings.sandbox, basis_of(settings), settings.examples, settings.seed,
-            settings.max_samples,
-        )  # fmt: skip
-        opening = workshop(tools, settings.executor, settings.ray_address)
-        return await stack.enter_async_context(opening)
+        askers = [await self.beside(stack, author, own) for own in self.settings.of_readers()]
+        return tuple(filter(None, askers))
 
     async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
         """What makes one item, with all that it needs open."""
-        models, shop = await self.models(stack, author), await self.workshop(stack)
-        settings = self.settings
-        basis: dict[str, JSON] = {**asdict(shop.verifier.basis), "examples": settings.examples}
+        own = self.settings
+        second = await self.beside(stack, author, own.of_second())
+        readers = await self.readers(stack, author)
+        others = (reader for reader in readers if second and reader.model.name != second.model.name)
+        closed = await self.beside(stack, author, own.of_closed_book(), json_object=False)
+        models = Models(
+            author, second, next(others, None), readers, own.all_votes, own.changes, closed,
+            own.closed_book_samples,
+        )  # fmt: skip
+        tools = Tools(own.sandbox, basis_of(own), own.examples, own.seed, own.max_samples)
+        shop = await stack.enter_async_context(workshop(tools, own.executor, own.ray_address))
+        basis: dict[str, JSON] = {**asdict(shop.verifier.basis), "examples": own.examples}
 
         async def make(seed: Seed) -> dict[str, JSON]:
-            context = Context(seed, self.prompts, models, shop.verifier, settings.repairs, basis)
-            return await ItemBuilder(context, shop.rooms, settings.official_safe).make()
+            context = Context(seed, self.prompts, models, shop.verifier, own.repairs, basis)
+            return await ItemBuilder(context, shop.rooms, own.official_safe).make()
 
         return make
 
@@ -300,25 +266,31 @@ class Session:
 
     def write(self, ended: Ended) -> None:
         """The files, by what the ledger has; nothing in them hangs on when it was written."""
-        finished, settings, home = self.finished, self.settings, self.folder
-        items = _items([row["row"] for _, row in finished if row["accepted"]])
-        ended.duplicates = _duplicates(items, settings.against, settings.per_template)
-        books = [self.book(seed, row, ended.duplicates) for seed, row in finished]
-        kept = {book["item"] for book in books if book["accepted"]}
-        accepted = [row for _, row in finished if row["item"] in kept]
+        finished = self.finished
+        made = [own for own in finished if own[1]["accepted"]]
+        repeated = self.write_data(made)
+        books = [self.book(seed, row, repeated) for seed, row in finished]
+        folders.write_lines(self.folder / folders.BOOKS, books)
+        folders.write_text(self.folder / folders.FUNNEL, json.dumps(counts(books), indent=1))
+        ended.accepted = len(made) - len(repeated)
+        ended.rejected = len(finished) - ended.accepted
+        ended.left = len(self.seeds) - len(finished)
+        ended.took = paid_in(self.ledger)
+
+    def write_data(self, made: Made) -> dict[str, str]:
+        """Write the data set of what stages accepted; by id, the duplicates that are left out."""
+        settings, home = self.settings, self.folder
+        items = _items([row["row"] for _, row in made])
+        repeated = _duplicates(items, settings.against, settings.per_template)
+        accepted = [row for seed, row in made if seed.id not in repeated]
         named = {name: {"domain": domain} for name, domain in self.domains.items()}
         rows = ({**row["row"], **named.get(row["item"], {})} for row in accepted)
         folders.write_lines(home / folders.ITEMS, rows)
         folders.write_lines(home / folders.CERTIFICATES, (row["certificate"] for row in accepted))
         if settings.readers:
-            refused = (row["refused"] for _, row in finished if "refused" in row)
+            refused = (row["refused"] for _, row in self.finished if "refused" in row)
             folders.write_lines(home / folders.REFUSED, refused)
-        folders.write_lines(home / folders.BOOKS, books)
-        folders.write_text(home / folders.FUNNEL, json.dumps(counts(books), indent=1))
-        ended.accepted = len(accepted)
-        ended.rejected = len(finished) - len(accepted)
-        ended.left = len(self.seeds) - len(finished)
-        ended.took = paid_in(self.ledger)
+        return repeated
 
     def book(
         self, seed: Seed, row: Mapping[str, Any], repeated: Mapping[str, str]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, cast
+from functools import partial
+from typing import TypeAlias, TypeVar, cast
 
+from toolhop_agents.construct.ask import Context
 from toolhop_agents.construct.compared import Compared
-from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.talk import Ask, Judge, Talk, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings, came
@@ -17,7 +18,6 @@ from toolhop_tools.construct.documents import document_findings, given_away, ref
 from toolhop_tools.construct.facts import Wanted, expected, facts_findings, other_calls
 from toolhop_tools.construct.plan import leaks, of_answers, plan_findings, question_findings
 from toolhop_tools.construct.replies import (
-    SHAPES,
     Code,
     Contract,
     Decomposition,
@@ -39,6 +39,8 @@ from toolhop_tools.reading import Match, Reading
 from toolhop_tools.words import as_text
 
 Shape = TypeVar("Shape", bound=ReplyModel)
+Given: TypeAlias = tuple[dict[str, JSON], Judge]
+"""The inputs of a stage, and its judge."""
 PLAN, QUESTION = Place(Stage.DECOMPOSE), Place(Stage.QUESTION)
 
 
@@ -88,9 +90,7 @@ class ItemTable:
 
     def places(self) -> Sequence[Place]:
         """The stages that can be seen so far, in order."""
-        seed, places = self.context.seed, list[Place]()
-        if not seed.sub_task:
-            places.append(PLAN)
+        places = [] if self.context.seed.sub_task else [PLAN]
         stages = [s for s in OF_A_HOP if s is not Stage.SECOND or self.context.models.second]
         for number in range(1, len(self.plan) + 1):
             places += [Place(stage, number) for stage in stages]
@@ -102,18 +102,28 @@ class ItemTable:
         """The stage that is sent back once where no repair of this one helps: the one before it
         within the hop; before a tool, the plan.
         """
-        if place.stage is Stage.TOOL:
-            return None if self.context.seed.sub_task else PLAN
-        if place.stage is Stage.CALL or place.stage is Stage.SECOND:
-            return Place(Stage.CODE, place.hop)
-        if place.hop:
-            return Place(OF_A_HOP[OF_A_HOP.index(place.stage) - 1], place.hop)
-        return None
+        if place.stage is Stage.TOOL and not self.context.seed.sub_task:
+            return PLAN
+        before = {
+            Stage.REFINE: Stage.TOOL, Stage.FACTS: Stage.REFINE, Stage.CODE: Stage.FACTS,
+            Stage.SECOND: Stage.CODE, Stage.CALL: Stage.CODE,
+        }.get(place.stage)  # fmt: skip
+        return Place(before, place.hop) if before else None
 
     def stage(self, place: Place) -> tuple[Talk, Ask, Judge]:
         """A stage as the replies before it make it: what is asked, whom, and how it is judged."""
-        values, judge = self._stages()[place.stage](place.hop)
-        shape, prompt = SHAPES.get(place.stage, Records), place.stage.value
+        stages: Mapping[Stage, tuple[type[ReplyModel], Callable[[int], Given]]] = {
+            Stage.DECOMPOSE: (Decomposition, self._decompose),
+            Stage.TOOL: (NewTool, self._tool),
+            Stage.REFINE: (RefinedTool, self._refine),
+            Stage.FACTS: (Records, self._facts_stage),
+            Stage.CODE: (Code, self._code_stage),
+            Stage.SECOND: (Code, self._second),
+            Stage.CALL: (GoldArguments, self._call),
+            Stage.QUESTION: (FinalQuestion, self._question),
+        }
+        (shape, given), prompt = stages[place.stage], place.stage.value
+        values, judge = given(place.hop)
         if place.stage is Stage.DECOMPOSE and not self.context.seed.question:
             prompt = "propose"
         if place.stage is Stage.FACTS:
@@ -122,18 +132,6 @@ class ItemTable:
         models = self.context.models
         asker = models.second if place.stage is Stage.SECOND and models.second else models.author
         return self.context.talk(place, prompt, values, shape), self.context.asking(asker), judge
-
-    def _stages(self) -> Mapping[Stage, Callable[[int], tuple[dict[str, JSON], Judge]]]:
-        return {
-            Stage.DECOMPOSE: self._decompose,
-            Stage.TOOL: self._tool,
-            Stage.REFINE: self._refine,
-            Stage.FACTS: self._facts_stage,
-            Stage.CODE: self._code_stage,
-            Stage.SECOND: self._second,
-            Stage.CALL: self._call,
-            Stage.QUESTION: self._question,
-        }
 
     # -- what the replies come to -----------------------------------------------------------------
 
@@ -224,21 +222,21 @@ class ItemTable:
 
     # -- stages: what is given, and the judge -----------------------------------------------------
 
-    def _decompose(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+    def _decompose(self, hop: int) -> Given:
         seed = self.context.seed
         values: dict[str, JSON] = {"least": seed.least, "most": seed.most}
         if seed.question:
             values |= {"question": seed.question, "facts": [dict(fact) for fact in seed.facts]}
         return values, by(lambda reply: plan_findings(reply, seed))
 
-    def _tool(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+    def _tool(self, hop: int) -> Given:
         answers, schemas = self._earlier(hop), [self._schema(number) for number in range(1, hop)]
         tools: list[JSON] = [{"name": s.name, "description": s.description} for s in schemas]
         values: dict[str, JSON] = {"hop": hop, **self._about(hop)}
         values |= {"answers": [*answers], "tools": tools}
         return values, by(lambda reply: document_findings(reply, answers, schemas))
 
-    def _refine(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+    def _refine(self, hop: int) -> Given:
         first, answers = self._first(hop), self._earlier(hop)
         values: dict[str, JSON] = {"hop": hop, "tool": first.tool.model_dump(mode="json")}
         values["contract"] = first.contract.model_dump(mode="json")
@@ -249,7 +247,7 @@ class ItemTable:
         contract = self._contract(hop).model_dump(mode="json")
         return {"hop": hop, "tool": tool, "contract": contract}
 
-    def _facts_stage(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+    def _facts_stage(self, hop: int) -> Given:
         wanted, schema, contract = self._wanted(hop), self._schema(hop), self._contract(hop)
         values = {**self._documented(hop), "call": dict(wanted.arguments)}
         if self._first(hop).kind == "lookup":
@@ -269,15 +267,15 @@ class ItemTable:
         return values, by(check)
 
     def _wanted(self, hop: int) -> Wanted:
-        uses, others = [], tuple[str, ...]()
-        for name, value in self._first(hop).arguments.items():
-            for k in self.plan[hop - 1].depends_on:
-                if value == f"{{{k}}}":
-                    uses.append(name)
-                    others = others or self._others[k]
-        allowed = self.context.seed.facts or ()
-        gold = self._gold_arguments(hop)
-        return Wanted(gold, others, tuple(uses), self._seed_answer(hop), allowed)
+        taken = [
+            (name, self._others[k])
+            for name, value in self._first(hop).arguments.items()
+            for k in self.plan[hop - 1].depends_on
+            if value == f"{{{k}}}"
+        ]
+        others = next((others for _, others in taken if others), ())
+        uses, gold = tuple(name for name, _ in taken), self._gold_arguments(hop)
+        return Wanted(gold, others, uses, self._seed_answer(hop), self.context.seed.facts)
 
     def _function(self, hop: int) -> dict[str, JSON]:
         """What whoever writes the function is given: two of the records, not the gold's."""
@@ -289,7 +287,7 @@ class ItemTable:
             values |= {"records": shown, "lookup": facts.lookup.model_dump(mode="json")}
         return values
 
-    def _code_stage(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+    def _code_stage(self, hop: int) -> Given:
         schema, contract, facts = self._schema(hop), self._contract(hop), self._facts(hop)
         gold = expected(facts, self._gold_arguments(hop))
         hidden = as_text(gold) if isinstance(facts, Records) else None
@@ -304,7 +302,7 @@ class ItemTable:
             async def run() -> Findings:
                 holds = await verifier.facts_hold(tool, facts)
                 holds += await verifier.kept(tool, contract, facts)
-                return holds + await verifier.properties(tool, (), before) if holds.ok else holds
+                return holds + await verifier.properties(tool, before) if holds.ok else holds
 
             tried = Findings(problems=(*before,)).to_json()["problems"]
             parts = [*_parts(tool), contract.model_dump(mode="json")]
@@ -313,18 +311,16 @@ class ItemTable:
 
         return self._function(hop), judge
 
-    def _second(self, hop: int) -> tuple[dict[str, JSON], Judge]:
-        own, values = self._code(hop), self._function(hop)
-        compared = Compared(
-            self.context, hop, self._schema(hop), self._facts(hop), values, self._thirds
-        )
+    def _second(self, hop: int) -> Given:
+        own, values, facts = self._code(hop), self._function(hop), self._facts(hop)
+        compared = Compared(self.context, hop, self._schema(hop), facts, values, self._thirds)
 
         async def judge(reply: Code, before: Sequence[Problem]) -> Findings:
             return await compared.findings(own, reply.code)
 
         return values, judge
 
-    def _call(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+    def _call(self, hop: int) -> Given:
         schema, first, answers = self._schema(hop), self._first(hop), self._earlier(hop)
         values = {"hop": hop, "tool": schema.to_openai()["function"], **self._about(hop)}
         values |= {"answers": [*answers], "first_call": first.arguments}
@@ -344,13 +340,8 @@ class ItemTable:
         calls = [arguments, *other_calls(facts, arguments)]
         outcomes = await self.context.verifier.call(tool.program, calls)
         answer = answer_of(outcomes[0], call.answer_path)
-        findings = answer_findings(
-            answer,
-            came(outcomes[0])[:SHOWN_CHARS],
-            expected(facts, arguments),
-            self._seed_answer(hop),
-            call.answer_path,
-        )
+        result, known = came(outcomes[0])[:SHOWN_CHARS], expected(facts, arguments)
+        findings = answer_findings(answer, result, known, self._seed_answer(hop), call.answer_path)
         if answer is None or not findings.ok:
             return findings
         others = (answer_of(outcome, call.answer_path) for outcome in outcomes[1:])
@@ -362,11 +353,8 @@ class ItemTable:
             findings += judged("another-answer", [same], Place(Stage.CODE, hop))
         if not findings.ok:
             return findings
-        gold = [Gold(arguments, answer, "written", certified=True)]
-
-        async def run() -> Findings:
-            return await self.context.verifier.properties(tool, gold, only=("gold-call",))
-
+        gold = Gold(arguments, answer, "written", certified=True)
+        run = partial(self.context.verifier.properties, tool, gold=gold)
         parts = [*_parts(tool), dict(arguments), answer]
         return findings + await self.context.remembered("call", parts, run)
 
@@ -379,7 +367,7 @@ class ItemTable:
         findings += judged("not-in-document", given_away(schema, answer), refine)
         return findings + no_gold(code, answer, self._facts(hop), Place(Stage.CODE, hop))
 
-    def _question(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+    def _question(self, hop: int) -> Given:
         built, seed = self.built, self.context.seed
         values = chain_values(built, [hop.call.arguments for hop in built])
         if seed.question:

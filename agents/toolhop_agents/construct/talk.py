@@ -33,27 +33,21 @@ MOST_SHOWN = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
-    """All checks hold."""
-
-    reply: ReplyModel
-
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """An earlier reply is at fault."""
-
-    place: Place
-    problems: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Failed:
     """Why a stage does not pass, or an item is not made."""
 
     place: Place
     why: str
     problems: tuple[Problem, ...] = ()
+
+    def row(self) -> dict[str, JSON]:
+        """What the ledger has of an item that is not made."""
+        messages: list[JSON] = [problem.message for problem in self.problems[:3]]
+        return {"accepted": False, "place": [*self.place], "why": self.why, "problems": messages}
+
+
+class Elsewhere(Failed):
+    """An earlier reply is at fault."""
 
 
 @dataclass
@@ -89,8 +83,8 @@ class Talk:
         self.checks += [problem.check for problem in problems]
         self.passed, self.returned = False, True
 
-    async def settle(self, ask: Ask, judge: Judge) -> Passed | Elsewhere | Failed:
-        """Ask until the checks hold, at most `repairs` times after the first reply.
+    async def settle(self, ask: Ask, judge: Judge) -> ReplyModel | Failed:
+        """Ask until the checks of a reply hold, at most `repairs` times after the first reply.
 
         A reply that passed before, or was the best where all failed, is judged again first, as
         earlier stages may have changed. A repair that breaks what held before is dropped, and the
@@ -127,7 +121,9 @@ class Talk:
                 return outcome
         return self._failed(f"{self.repairs} repairs are used up")
 
-    def _judged(self, text: str, reply: ReplyModel, found: Findings) -> Passed | Elsewhere | None:
+    def _judged(
+        self, text: str, reply: ReplyModel, found: Findings
+    ) -> ReplyModel | Elsewhere | None:
         found = Findings(found.held | {PARSE}, found.problems)
         self._keep(found.problems)
         self.checks += sorted(found.failed)
@@ -138,13 +134,14 @@ class Talk:
             self._dropped = tuple(problem for problem in found.problems if problem.check in broken)
         if found.ok:
             self.passed = True
-            return Passed(reply)
+            return reply
         other = [problem for problem in found.problems if problem.place not in {None, self.place}]
         if other and not broken:
             place = other[0].place
             assert place is not None  # noqa: S101 -- just filtered
             self.passed = True
-            return Elsewhere(place, tuple(problem for problem in other if problem.place == place))
+            at_fault = tuple(problem for problem in other if problem.place == place)
+            return Elsewhere(place, at_fault[0].message, at_fault)
         return None
 
     def _keep(self, problems: Sequence[Problem]) -> None:
@@ -156,7 +153,7 @@ class Talk:
         ]
 
     def _messages(self) -> list[Message]:
-        said: list[Message] = [SystemMessage(self.prompts.system(self.prompt))]
+        said: list[Message] = [SystemMessage(self.prompts.texts[self.prompt])]
         said.append(UserMessage(self.inputs))
         if self._best is not None:
             problems = [*self._findings.problems]

@@ -9,23 +9,22 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.folder import StepLedger
 from toolhop_agents.construct.nested.session import NestSettings
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.runs.estimate import LEVEL, REPLICATES
+from toolhop_agents.table import table_console
 from toolhop_agents.terminal import visible
 from toolhop_env.statistics import totals
 from toolhop_env.statistics.wilson import wilson
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.funnel import Row, Taken, counts, funnel, lost
 from toolhop_tools.construct.nested.pool import Meaning
 from toolhop_tools.construct.nested.seeds import NestSeed, Way
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import OF_A_HOP, Place
+from toolhop_tools.construct.stages import OF_A_HOP, Place, Row, Taken, counts, funnel, lost
 from toolhop_tools.errors import BadChoice
 
 FIGURES = ("replies", "input_tokens", "output_tokens", "cost_usd")
@@ -43,8 +42,21 @@ def _print_json(value: Mapping[str, Any]) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
-def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> None:
+def print_plan(seeds: Sequence[Any], settings: Settings, *, as_json: bool) -> None:
     """What would be asked, where no reply has to be repaired."""
+    if isinstance(settings, NestSettings):
+        facts, lines = _nested_plan(seeds, settings)
+    else:
+        facts, lines = _plan_of_items(seeds, settings)
+    if not as_json:
+        return click.echo("\n".join(lines))
+    return _print_json({
+        "model": settings.model, "readers": [*settings.readers], **facts,
+        "repairs_a_stage": settings.repairs, "settings": settings.model_dump(mode="json"),
+    })  # fmt: skip
+
+
+def _plan_of_items(seeds: Sequence[Seed], settings: Settings) -> tuple[dict[str, Any], list[str]]:
     second, book = settings.of_second(), settings.closed_book is not None
     per_item = settings.all_votes + 2 * settings.changes
     a_hop = len(OF_A_HOP) - (second is None)
@@ -55,53 +67,45 @@ def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> N
 
     least = sum(replies(seed, seed.least) for seed in seeds)
     most = sum(replies(seed, seed.most) for seed in seeds)
-    if as_json:
-        return _print_json({
-            "model": settings.model, "second": second.model if second else "",
-            "readers": [*settings.readers], "replies_beside_a_hop": int(second is not None),
-            "replies_beside_an_item": per_item, "items": len(seeds), "replies_least": least,
-            "replies_most": most, "repairs_a_stage": settings.repairs,
-            "settings": settings.model_dump(mode="json"),
-        })  # fmt: skip
-    click.echo(f"model: {settings.model}; {len(seeds)} items to try")
-    click.echo(
+    lines = [
+        f"model: {settings.model}; {len(seeds)} items to try",
         f"replies without a repair: {least:,} to {most:,}; at most {settings.repairs} repairs a "
-        "stage, and a stage may go back once"
-    )
+        "stage, and a stage may go back once",
+    ]
     if second:
-        click.echo(f"{second.model} writes each function once more, which is counted in")
+        lines.append(f"{second.model} writes each function once more, which is counted in")
     if settings.readers:
-        click.echo(
+        lines.append(
             f"{per_item} an item are for its readers: {settings.all_votes} plans, and "
             f"{settings.changes} questions of changed chains with a plan each"
         )
-    click.echo("Nothing was asked. --estimate N makes N items and says what the rest will take.")
-    return None
+    end = "Nothing was asked. --estimate N makes N items and says what the rest will take."
+    return {
+        "second": second.model if second else "", "replies_beside_a_hop": int(second is not None),
+        "replies_beside_an_item": per_item, "items": len(seeds), "replies_least": least,
+        "replies_most": most,
+    }, [*lines, end]  # fmt: skip
 
 
-def print_nested_plan(seeds: Sequence[NestSeed], settings: NestSettings, *, as_json: bool) -> None:
-    """What would be asked, where no reply has to be repaired."""
+def _nested_plan(
+    seeds: Sequence[NestSeed], settings: NestSettings
+) -> tuple[dict[str, Any], list[str]]:
     doubtful = sum(any(row["meaning"] == Meaning.MODEL for row in seed.references)
                    for seed in seeds)  # fmt: skip
     code = sum(seed.way is Way.CODE for seed in seeds)
     texts = len(seeds) if settings.model else 0
-    facts = {
-        "model": settings.model, "readers": [*settings.readers], "tasks": len(seeds),
-        "replies": code + texts + doubtful, "readings": len(seeds) * settings.all_votes,
-        "repairs_a_stage": settings.repairs, "settings": settings.model_dump(mode="json"),
-    }  # fmt: skip
-    if as_json:
-        _print_json(facts)
-        return
-    click.echo(f"model: {settings.model or 'none'}; {len(seeds)} tasks to try")
-    click.echo(f"replies without a repair: {facts['replies']:,}, of readers {facts['readings']:,}; "
-               f"at most {settings.repairs} repairs a stage")  # fmt: skip
-    click.echo("Nothing was asked.")
+    replies, readings = code + texts + doubtful, len(seeds) * settings.all_votes
+    return {"tasks": len(seeds), "replies": replies, "readings": readings}, [
+        f"model: {settings.model or 'none'}; {len(seeds)} tasks to try",
+        f"replies without a repair: {replies:,}, of readers {readings:,}; at most "
+        f"{settings.repairs} repairs a stage",
+        "Nothing was asked.",
+    ]
 
 
-def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:
+def print_funnel(folder: Path, *, as_json: bool) -> None:
     """What passed, by stage, and why items were rejected."""
-    books = folders.read_books(folder)
+    books, console = folders.read_books(folder), table_console()
     rows, whole = funnel(books), counts(books)
     refused = sum(bool(book.get("refused")) for book in books)
     if as_json:
@@ -185,7 +189,7 @@ def _readable(text: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def print_estimate(console: Console, folder: Path, *, as_json: bool) -> None:
+def print_estimate(folder: Path, *, as_json: bool) -> None:
     """What the items that are left will take, by those that are finished."""
     books = folders.read_books(folder)
     left = len(folders.read_seeds(folder)) - len(books)
@@ -214,4 +218,4 @@ def print_estimate(console: Console, folder: Path, *, as_json: bool) -> None:
             if row[1] is not None:
                 span = f"{text.format(row[1])} to {text.format(row[2])}"
         table.add_row(name.replace("_", " "), expected, span)
-    return console.print(table)
+    return table_console().print(table)

@@ -6,15 +6,13 @@ checks of a tool; single calls, and episodes of the oracle, cross one by one (`N
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from toolhop_agents.cluster.host import Channel
-from toolhop_agents.cluster.jobs import Job, NodeLost
-from toolhop_agents.cluster.nodes import MOST_LOST, Nodes, lost_again, nodes_of
+from toolhop_agents.cluster.nodes import Nodes, nodes_of
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits, Program, Sandbox, Session
 from toolhop_sandbox.choose import Kind, answers, open_sandbox
@@ -25,9 +23,9 @@ from toolhop_tools.certify.model import Basis, HopProof
 from toolhop_tools.construct.stages import Findings, Problem
 from toolhop_tools.construct.verify import Verifier
 from toolhop_tools.model import Tool
+from toolhop_tools.properties.check import CheckJob
 from toolhop_tools.properties.lanes import Lane
-from toolhop_tools.properties.messages import CheckJob
-from toolhop_tools.properties.model import PROPERTIES, Gold
+from toolhop_tools.properties.model import Gold
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +84,19 @@ async def here(tools: Tools) -> AsyncIterator[Workshop]:
 # -- on a node -------------------------------------------------------------------------------------
 
 
-async def _verify(
-    place: Workshop, what: tuple[str, tuple[Any, ...], dict[str, Any]], channel: Channel
-) -> Any:  # noqa: ANN401 -- calls a method of `Verifier` by name, and these return different types
+async def _verify(place: Workshop, what: tuple[str, tuple[Any, ...]], channel: Channel) -> Any:  # noqa: ANN401 -- calls a method of `Verifier` by name, and these return different types
     del channel
-    method, given, named = what
-    return await getattr(place.verifier, method)(*given, **named)
+    method, given = what
+    return await getattr(place.verifier, method)(*given)
 
 
-async def _session(place: Workshop, kind: str, channel: Channel) -> None:
-    """A session of a sandbox: calls come in, outcomes go out, until it is cut."""
+async def _call(
+    place: Workshop, what: tuple[str, Program, Mapping[str, JSON]], channel: Channel
+) -> Outcome:
+    del channel
+    kind, program, arguments = what
     async with place.rooms[kind].session() as session:
-        while True:
-            channel.post(await session.call(*await channel.received.get()))
+        return await session.call(program, arguments)
 
 
 # -- the driver ------------------------------------------------------------------------------------
@@ -118,13 +116,9 @@ class NodeSandbox:
 
     @asynccontextmanager
     async def session(self, programs: Sequence[Program] = ()) -> AsyncIterator[Session]:
-        """See `Sandbox.session`; a node's worker, and another node's after that is lost."""
+        """See `Sandbox.session`."""
         del programs
-        session = _NodeSession(self.nodes, self.kind)
-        try:
-            yield session
-        finally:
-            await session.end()
+        yield _NodeSession(self.nodes, self.kind)
 
     async def __aenter__(self) -> NodeSandbox:
         return self
@@ -133,41 +127,19 @@ class NodeSandbox:
         return None
 
 
+@dataclass(frozen=True)
 class _NodeSession:
-    """A session on some node, begun with its first call. A call leaves nothing behind, so that one
-    whose node was lost is made again on another.
+    """Calls on any nodes. A call leaves nothing behind: each is a job of its own, made again
+    where its node is lost.
     """
 
-    def __init__(self, nodes: Nodes, kind: str) -> None:
-        self._nodes, self._kind = nodes, kind
-        self._stack = AsyncExitStack()
-        self._job: Job | None = None
-        self._turn = asyncio.Lock()  # one call is under way at a time
+    nodes: Nodes
+    kind: str
 
     async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
         """See `Session.call`."""
-        for _ in range(MOST_LOST):
-            async with self._turn:
-                try:
-                    return await self._called(program, arguments)
-                except BaseException as error:
-                    # The job has failed, or an answer is on its way that nobody waits for.
-                    await self.end()
-                    if not isinstance(error, NodeLost):
-                        raise
-        raise lost_again(f"a call of {program.function}")
-
-    async def _called(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-        if self._job is None:
-            seat = await self._stack.enter_async_context(self._nodes.seat())
-            self._job = await self._stack.enter_async_context(seat.job(_session, self._kind))
-        self._job.tell((program, dict(arguments)))
-        return cast("Outcome", await anext(self._job))
-
-    async def end(self) -> None:
-        """Give the worker back."""
-        self._job = None
-        await self._stack.aclose()
+        what = self.kind, program, dict(arguments)
+        return cast("Outcome", await self.nodes.do(_call, what))
 
 
 class NodeVerifier(Verifier):
@@ -179,20 +151,15 @@ class NodeVerifier(Verifier):
         self._nodes = nodes
 
     async def properties(
-        self,
-        tool: Tool,
-        golds: Iterable[Gold],
-        before: Sequence[Problem] = (),
-        *,
-        only: Sequence[str] = tuple(PROPERTIES),
+        self, tool: Tool, before: Sequence[Problem] = (), gold: Gold | None = None
     ) -> Findings:
         """See `Verifier.properties`."""
-        what = "properties", (tool, tuple(golds), tuple(before)), {"only": tuple(only)}
+        what = "properties", (tool, tuple(before), gold)
         return cast("Findings", await self._nodes.do(_verify, what))
 
     async def prove(self, task: Task, name: str) -> HopProof:
         """See `Verifier.prove`."""
-        return cast("HopProof", await self._nodes.do(_verify, ("prove", (task, name), {})))
+        return cast("HopProof", await self._nodes.do(_verify, ("prove", (task, name))))
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any
 
@@ -24,6 +23,7 @@ from toolhop_agents.report.pack import Chunks
 from toolhop_agents.report.pairs import EpisodeSide, headlines, level_pairs
 from toolhop_agents.report.runs import RunFolder, Sources, Survey, may_be_paired
 from toolhop_agents.report.selection import EPISODES, Ref, Selection
+from toolhop_agents.runs.manifest import version_of
 from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmarks import named
 from toolhop_env.diagnosis.diagnose import diagnose_scored
@@ -33,7 +33,7 @@ from toolhop_env.runs.judgements import Judgements
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 
-FORMAT = 2
+FORMAT = 3
 """Version of the data in a page, for whoever reads it by other means than the page."""
 
 
@@ -101,7 +101,7 @@ def collect(sources: Sources, most: int = EPISODES) -> Report:
     data: dict[str, JSON] = {
         "format": FORMAT,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "version": _version(),
+        "version": version_of("toolhop-env"),
         "benchmarks": {name: benchmark_part(named(name)) for name in benchmarks},
         "conduct": [measure_part(one) for one in CONDUCT],
         "runs": [run.facts() for run in runs],
@@ -338,10 +338,3 @@ def _give_shared_prefixes(rows: Iterable[dict[str, JSON]], runs: Sequence[RunFol
         arm = f"{runs[_run(one)].ablation}/{parent}"
         found = here.get((_run(one), parent)) or below.get(arm) or anywhere.get(parent)
         one["shared_prefix"] = found if parent and found != one["key"] else None
-
-
-def _version() -> str:
-    try:
-        return version("toolhop-env")
-    except PackageNotFoundError:
-        return ""

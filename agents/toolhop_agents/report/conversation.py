@@ -115,7 +115,6 @@ def _reply(event: Replied, trace: Trace) -> JSON:
         "out": reply.usage.output_tokens,
         "thought": reply.usage.reasoning_tokens,
         "cost": reply.usage.cost_usd,
-        "model": reply.model,
         "finish": reply.finish_reason,
         "retries": reply.retries,
         "left": left,

@@ -58,7 +58,6 @@ def measure_part(measure: Measure) -> JSON:
         "heading": measure.heading,
         "says": measure.says,
         "unit": str(measure.unit),
-        "scorer": str(measure.scorer),
         "binary": measure.binary,
         "in_tables": measure.in_tables,
     }
@@ -149,13 +148,12 @@ class Milestones:
 
 def _summary(one: Summary | None) -> dict[str, JSON]:
     if one is None:
-        return {"episodes": 0, "errored": 0, "figures": {}, "errors": {}, "endings": {}}
+        return {"episodes": 0, "errored": 0, "figures": {}, "errors": {}}
     return {
         "episodes": one.episodes,
         "errored": one.errored,
         "figures": {name: estimate(found) for name, found in one.figures.items()},
         "errors": {str(code): count for code, count in one.errors.items()},
-        "endings": {str(ending): count for ending, count in one.endings.items()},
         "tokens": [one.spent.input_tokens, one.spent.output_tokens],
         "cost": one.spent.cost_usd,
         "retries": one.spent.requests - one.spent.replies,

@@ -14,9 +14,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from toolhop_agents.ablate.plain import effect_json
+from toolhop_agents.compare.cells import effect
 from toolhop_agents.compare.conditions import DEFAULTS
 from toolhop_agents.compare.pairing import Pairing, pair_up
-from toolhop_agents.compare.sentences import effect
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmarks import named
 from toolhop_env.pairs.line import Line, Options, line
@@ -142,17 +143,4 @@ def _comparison(
 
 
 def _figures(one: Line | None) -> JSON:
-    if one is None:
-        return None
-    return {
-        "n": one.pairs,
-        "before": one.before,
-        "after": one.after,
-        "gained": one.gained,
-        "lost": one.lost,
-        "difference": one.difference,
-        "low": one.low,
-        "high": one.high,
-        "p": one.p_value,
-        "disagreement": one.disagreement(Options().confidence),
-    }
+    return None if one is None else effect_json(one, Options().confidence)

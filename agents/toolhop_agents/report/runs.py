@@ -190,7 +190,5 @@ def open_sources(folders: Sequence[Path]) -> Sources:
 
 
 def _arms(label: str, ablation: AblationFolder) -> Iterator[RunFolder]:
-    for arm in ablation.ablation.arms:
-        store = ablation.store(arm)
-        if store is not None:
-            yield RunFolder(f"{label}/{arm.name}", store, store.manifest, label)
+    for arm, store in ablation.stores():
+        yield RunFolder(f"{label}/{arm.name}", store, store.manifest, label)

@@ -15,7 +15,7 @@ from toolhop_agents.card.page import Section
 from toolhop_agents.cli.flags import Name, Whole, port_option
 from toolhop_agents.cli.json_output import json_option
 from toolhop_agents.cli.options import AnyPath, options_of
-from toolhop_agents.construct.reviews import Material, checked
+from toolhop_agents.construct.reviews import Material
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.review.bench import Bench
 from toolhop_agents.review.figures import disputes, figures, parts
@@ -38,7 +38,16 @@ def agreement(folder: Path, *, as_json: bool) -> None:
 
     Prints how far the reviewers of FOLDER agree, and what their samples say.
     """
-    print_agreement(table_console(), Material.read(folder), as_json=as_json)
+    material = Material.read(folder)
+    whole, console = figures(material), table_console()
+    if as_json:
+        click.echo(json.dumps(whole, ensure_ascii=False))
+    elif not whole["reviewers"]:
+        console.print(plain(f"nobody has reviewed {folder} yet"))
+    else:
+        show(console, [Section("Reviews", tuple(parts(whole, {})))])
+        if differing := disputes(material.standing()):
+            show(console, [Section("Judged differently", tuple(differing))])
 
 
 @click.command(context_settings={"show_default": True})
@@ -76,7 +85,7 @@ def review(folder: Path, **flags: Any) -> None:  # noqa: ANN401 -- click passes 
             f"--sample is {drawn[0]}, and there are {counted(len(material.items), 'item')}; "
             "give at most so many"
         )
-    reviewer = checked(flags["reviewer"] or getpass.getuser())
+    reviewer = flags["reviewer"] or getpass.getuser()
     with Bench(flags["sandbox"]) as bench:
         session = ReviewSession.open(
             material, reviewer, bench, settles=flags["settle"], drawn=drawn
@@ -120,16 +129,3 @@ def _serve(session: ReviewSession, port: int) -> None:
             threading.Event().wait()
         except KeyboardInterrupt:
             say()
-
-
-def print_agreement(console: Console, material: Material, *, as_json: bool) -> None:
-    """Who judged how many, how far reviewers agree, on what they differ, and what samples say."""
-    found = figures(material)
-    if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
-    elif not found["reviewers"]:
-        console.print(plain(f"nobody has reviewed {material.folder} yet"))
-    else:
-        show(console, [Section("Reviews", tuple(parts(found, {})))])
-        if differing := disputes(material.standing()):
-            show(console, [Section("Judged differently", tuple(differing))])

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from toolhop_agents.card.page import NOT_KNOWN, Part, Table
 from toolhop_agents.construct.reviews import Material
 from toolhop_env.statistics.agreement import agreement
 from toolhop_env.statistics.wilson import wilson, wilson_upper
-from toolhop_tools.construct.reviews import (
-    Ruling,
-    Standing,
-    fate,
-    is_disputed,
-    pairs_of,
-    samples,
-)
+from toolhop_tools.construct.reviews import Ruling, Standing, fate, is_disputed, pairs_of, samples
 from toolhop_tools.errors import counted
 
 
@@ -39,8 +33,7 @@ def figures(material: Material) -> dict[str, Any]:
         "disputed": [item for item, of in words.items() if is_disputed(of)],
         "rejected": [item for item, of in words.items() if fate(of) is Ruling.REJECT],
         "samples": [
-            {"size": drawn.size, "seed": drawn.seed, "judged": drawn.judged, "wrong": drawn.wrong,
-             "wrong_at_most": wilson_upper(drawn.wrong, drawn.judged)}
+            {**asdict(drawn), "wrong_at_most": wilson_upper(drawn.wrong, drawn.judged)}
             for drawn in samples(words, material.digests)
         ],
     }  # fmt: skip
@@ -80,11 +73,8 @@ def pairs(words: Standing) -> list[dict[str, Any]]:
 
 
 def parts(found: Mapping[str, Any], names: Mapping[str, str]) -> list[Part]:
-    """`figures` as tables and sentences; nothing where nobody has reviewed anything.
-
-    Args:
-        found: the figures.
-        names: by reviewer: the name to show, if not the reviewer's own.
+    """`figures` as tables and sentences; nothing where nobody has reviewed anything. `names` are
+    those to show, by reviewer, where they are not the reviewers' own.
     """
     if not found["reviewers"]:
         return []

@@ -20,27 +20,16 @@ from toolhop_tools.errors import counted
 PACKAGE = "toolhop_agents.review"
 BUTTONS = ((Ruling.ACCEPT, "a"), (Ruling.REJECT, "r"), (Ruling.SKIP, "s"))
 SCRIPT = asset("review.js", PACKAGE)
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        f"script-src {hash_source(SCRIPT)}",
-        "style-src 'unsafe-inline'",
-        "img-src data:",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
+POLICY = (
+    f"default-src 'none'; script-src {hash_source(SCRIPT)}; style-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 """The page's content security policy."""
 
 
 def page(session: ReviewSession, item: str | None, problem: str = "") -> str:
-    """The page on an item; None once all are judged.
-
-    Args:
-        session: the reviewer's.
-        item: one of its cases.
-        problem: what was wrong with the last request.
+    """The page on an item; None once all are judged. `problem` is what was wrong with the last
+    request.
     """
     done = len(session.cases) - len(session.left)
     who = f"{session.material.folder.name} · {session.reviewer}" + " settles" * session.settles
@@ -61,14 +50,13 @@ def _text(text: str) -> str:
     return escape(visible(text))
 
 
-def _finished(session: ReviewSession) -> Iterator[str]:
+def _finished(session: ReviewSession) -> str:
     rejected = sum(review.ruling is Ruling.REJECT for review in session.said.values())
-    yield (
+    return (
         f'<main class="review"><p class="wait" id="finished">All '
         f"{counted(len(session.cases), 'item')} judged, {rejected} rejected. You can close this "
-        "page.</p>"
+        f"page.</p>{_picker(session, '')}</main>"
     )
-    yield f"{_picker(session, '')}</main>"
 
 
 def _picker(session: ReviewSession, item: str) -> str:
@@ -145,9 +133,9 @@ def _calls(session: ReviewSession, case: Case) -> Iterator[str]:
         "</form>"
     )
     trace = session.bench.trace(case.item)
-    made = [f"{call.raw.name}({call.raw.arguments})\n{call.feedback}" for call in trace.calls] \
-        if trace else []  # fmt: skip
-    yield f'<section id="results">{"".join(_part(Code(text)) for text in made)}</section>'
+    made = (Code(f"{call.raw.name}({call.raw.arguments})\n{call.feedback}")
+            for call in (trace.calls if trace else ()))  # fmt: skip
+    yield f'<section id="results">{"".join(map(_part, made))}</section>'
 
 
 def _sections(sections: Iterable[Section]) -> Iterator[str]:

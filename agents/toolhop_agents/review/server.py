@@ -49,10 +49,8 @@ class ReviewServer:
     ) -> None:
         """Bind to a port.
 
-        Args:
-            session: the reviewer's.
-            port: on 127.0.0.1; 0 for a free one.
-            on_verdict: called after each verdict, in a thread of the server's.
+        `port` is on 127.0.0.1, 0 for a free one; `on_verdict` is called after each verdict, in a
+        thread of the server's.
 
         Raises:
             OSError: the port cannot be had.
@@ -97,23 +95,21 @@ class ReviewServer:
             return "413 Content Too Large", f"at most {MOST_BYTES} bytes", ""
         body = environ["wsgi.input"].read(int(size)).decode("utf-8", "replace")
         form = dict(parse_qsl(body or environ["QUERY_STRING"], keep_blank_values=True))
-        item, problem, status = form.get("item", ""), "", "200 OK"
+        item = form.get("item", "")
         if not rest[0]:
-            return status, self._page(item), item
+            return "200 OK", self._page(item), item
         try:
             return "303 See Other", "", self.do(rest[0], form)
         except (ReviewError, SandboxError) as error:
             status, problem = "500 Internal Server Error", f"Not kept: {error}"
-        except KeyError as error:
-            status, problem = "400 Bad Request", f"the form lacks {error}"
-        except ValueError as error:
-            status, problem = "400 Bad Request", str(error)
+        except (KeyError, ValueError) as error:
+            lacks = isinstance(error, KeyError)
+            status, problem = "400 Bad Request", f"the form lacks {error}" if lacks else str(error)
         return status, self._page(item, problem), item
 
     def _page(self, item: str, problem: str = "") -> str:
-        if item not in self.session.cases:
-            item = self.session.left[0].id if self.session.left else ""
-        return page(self.session, item or None, problem)
+        waiting = [item] if item in self.session.cases else [case.id for case in self.session.left]
+        return page(self.session, next(iter(waiting), None), problem)
 
     def do(self, path: str, form: Mapping[str, str]) -> str:
         """Do what a form asks for; the item to go on with, empty for the next one that waits.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +11,8 @@ from toolhop_agents.review.bench import Bench
 from toolhop_agents.review.case import Case, cases
 from toolhop_tools.construct.reviews import Review, Ruling, is_disputed, sample
 from toolhop_tools.errors import BadChoice
+
+REVIEWER = re.compile(r"[\w.-]{1,40}")
 
 
 @dataclass
@@ -34,17 +37,18 @@ class ReviewSession:
     ) -> ReviewSession:  # fmt: skip
         """Go on where the reviewer stopped.
 
-        Args:
-            material: what there is to review.
-            reviewer: the name, as `reviews.checked` has it.
-            bench: runs the reviewer's calls.
-            settles: whether only disputed items are shown, to settle them.
-            drawn: size and seed of a random sample; all items where None.
+        With `settles` only disputed items are shown, to settle them. `drawn` is size and seed of a
+        random sample; None for all items.
 
         Raises:
-            BadChoice: there is nothing to settle, or the reviewer judged such items before.
+            BadChoice: the reviewer's name is not valid, there is nothing to settle, or the reviewer
+                judged such items before.
             ReviewError: the reviews cannot be read.
         """
+        if not REVIEWER.fullmatch(reviewer):
+            raise BadChoice(
+                f"--reviewer is {reviewer!r}", fix="give 1 to 40 letters, digits, '.', '_' or '-'"
+            )
         words = material.standing()
         own = {item: of[reviewer] for item, of in words.items() if reviewer in of}
         other = sorted(item for item, review in own.items() if review.settles is not settles)

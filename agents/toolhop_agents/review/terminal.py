@@ -26,10 +26,7 @@ VERDICT = "accept (a), reject (r), skip (s), code (c), quit (q)"
 def review(session: ReviewSession, console: Console, ask: Ask) -> None:
     """Go through the cases that wait, until all are judged or the reviewer stops.
 
-    Args:
-        session: the reviewer's.
-        console: where cases are shown.
-        ask: shows a text and gives the line that was typed; raises `click.Abort` at its end.
+    `ask` shows a text and gives the line that was typed; it raises `click.Abort` at its end.
 
     Raises:
         ReviewError: an answer or a verdict cannot be kept.

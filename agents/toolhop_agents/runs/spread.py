@@ -29,8 +29,8 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.construction import certify_surely
 from toolhop_tools.certify.model import Basis, Certificate
 from toolhop_tools.model import Item
+from toolhop_tools.properties.check import CheckJob
 from toolhop_tools.properties.lanes import Lane, wait_for
-from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import PropertyVerdict, Subject, ToolReport
 from toolhop_tools.properties.store import Stored
 from toolhop_tools.scenarios.make import BY_CONSTRUCTION, Family, FamilyMaker, Recipe

@@ -17,8 +17,10 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.code import is_literal
 from toolhop_tools.construct.nested.model import (
     KINDS,
     MARK,
@@ -30,7 +32,7 @@ from toolhop_tools.construct.nested.model import (
     is_of,
     placeholders,
 )
-from toolhop_tools.construct.replies import invisible
+from toolhop_tools.construct.replies import PARSE, ReplyModel, invisible
 from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.model import canonical
 
@@ -48,6 +50,7 @@ SHORTEST_TASK, LONGEST_NAME = 20, 64
 MOST_CHARS, MOST_DEEP, MOST_BITS = 100_000, 40, 128
 """Characters of a reply, nodes within nodes, and bits of a number: what it takes to read it on."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_FENCE = re.compile(r"\A\s*```(?:python|py)?[ \t]*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 _ENTRY = re.compile(r"([^\W\d]\w*)\s*\(([^()]*)\)\s*:(.*)")
 
 
@@ -91,15 +94,26 @@ def parsed(source: str) -> ast.Module | str:
     return f"line {getattr(level[0], 'lineno', 1)}: it is nested more than {MOST_DEEP} deep"
 
 
+class ChainCode(ReplyModel):
+    """Stubs, `main`, and the task as a comment: Python text, which is never run."""
+
+    source: str
+
+    @classmethod
+    def read(cls, text: str) -> Self | Problem:
+        """The source; a code fence around it is passed over."""
+        fenced = _FENCE.match(text)
+        source = (fenced[1] if fenced else text).strip() + "\n"
+        tree = parsed(source)
+        if isinstance(tree, str):
+            return Problem(PARSE, f"The reply is no Python code: {tree}")
+        return cls(source=source)
+
+
 def chain_findings(
     source: str, depth: int | None = None, width: int | None = None
 ) -> tuple[Findings, Nest | None]:
-    """Check a reply.
-
-    Args:
-        source: the code.
-        depth: that is asked for; None where any will do.
-        width: the same.
+    """Check a reply; None takes any depth or width.
 
     Returns:
         The findings, and the task where all checks hold.
@@ -189,9 +203,7 @@ def _tool(node: ast.FunctionDef, notes: Notes) -> Api:
         text = f"the signature of {node.name} is ({ast.unparse(own)}), its docstring says"
         notes.add("signature", line, f"{text} ({documented}): they have to be the same.")
     for default in node.args.defaults:
-        try:
-            ast.literal_eval(default)
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        if not is_literal(default):
             text = f"the default {ast.unparse(default)[:40]} is no literal."
             notes.add("signature", default.lineno, text)
     return Api(node.name, description, parameters, (*fields[REQUIRED],), fields[RETURNS])

@@ -1,15 +1,9 @@
 """What kind of thing parameters take and results are, as data (``kinds.json`` has the built-in
-tools). Nothing is read out of names or descriptions.
+tools). Nothing is read out of names or descriptions. docs/construct-nestools.md shows the form.
 
-    {"kinds": {"city": {"words": "the name of a city", "is": ["name"]}, ...},
-     "tools": {"river_capital": {
-         "parameters": {"river": "river"},
-         "responses": {"": {"name": "capital", "kind": "city", "about": "the capital"}}}}}
-
-Responses are keyed by the path of the leaf, its keys joined by dots; "" is the result itself.
-``[city]`` is a list of cities; a parameter that is a list takes cities as its elements, too, where
-its kind is written ``city``. What depends on another argument is written
-``{"of": ARGUMENT, "cases": {VALUE: ...}}``.
+Responses are keyed by the path of the leaf, its keys joined by dots; "" is the result itself. A
+parameter that is a list of ``[city]`` takes lists; where its kind is written ``city``, it takes
+cities as its elements, too.
 """
 
 from __future__ import annotations
@@ -20,11 +14,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.declared import declared
-from toolhop_tools.errors import BadChoice
+from toolhop_tools.errors import BadChoice, why
 from toolhop_tools.model import Tool, canonical
 
 
@@ -118,11 +112,8 @@ def _chosen(stated: object, tool: Tool, arguments: Mapping[str, JSON]) -> object
 
 
 def load(path: Path | None, tools: Iterable[Tool]) -> Kinds:
-    """The kinds in a file, or without one those of the built-in tools.
-
-    Args:
-        path: of the file.
-        tools: that it may speak of.
+    """The kinds in a file, or without one those of the built-in tools. `tools` are those that it
+    may speak of.
 
     Raises:
         BadChoice: the file cannot be read, or names a kind, tool or parameter that there is not.
@@ -130,12 +121,8 @@ def load(path: Path | None, tools: Iterable[Tool]) -> Kinds:
     origin = path or files("toolhop_tools.construct.nested") / "kinds.json"
     try:
         kinds = Kinds.model_validate_json(origin.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadChoice(f"{origin} cannot be read: {error}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BadChoice(f"{origin}: {where}: {first['msg']}") from None
+    except (OSError, ValueError) as error:
+        raise BadChoice(f"{origin} cannot be read: {why(error)}") from None
     if wrong := next(_wrong(kinds, {tool.name: tool for tool in tools}), ""):
         raise BadChoice(f"{origin}: {wrong}", fix="correct the name, or take the entry out")
     return kinds

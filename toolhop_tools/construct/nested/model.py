@@ -187,10 +187,8 @@ _API, _NEST = TypeAdapter(Api), TypeAdapter(Nest)
 
 
 def placeholders(sizes: Iterable[int]) -> list[tuple[str, ...]]:
-    """The placeholders of calls, numbered through the task as the format has it.
-
-    Args:
-        sizes: by call, how many responses its tool has.
+    """The placeholders of calls, numbered through the task as the format has it. `sizes` says how
+    many responses the tool of each call has.
     """
     numbers = count()
     return [tuple(f"{MARK}_{number}" for number in islice(numbers, size)) for size in sizes]

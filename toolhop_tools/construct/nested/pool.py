@@ -17,22 +17,24 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.construct.nested.assemble import (
+    FROM_ITEM,
     Executed,
     Link,
+    Run,
     Unfit,
     assembled,
+    executed_item,
     leaves_of,
     parameter_type,
+    returned,
 )
-from toolhop_tools.construct.nested.items import FROM_ITEM, Run, executed_item, returned
 from toolhop_tools.construct.nested.kinds import Kinds
-from toolhop_tools.construct.nested.model import kind_of
-from toolhop_tools.construct.nested.shapes import Structure, sizes
-from toolhop_tools.declared import compiled, described, fits
-from toolhop_tools.model import Item, Tool, canonical
+from toolhop_tools.construct.nested.model import MOST_CALLS, kind_of
+from toolhop_tools.construct.trials import takes
+from toolhop_tools.declared import described
+from toolhop_tools.model import Item, canonical
 from toolhop_tools.words import scalars
 
 TRIES = 30
@@ -136,12 +138,8 @@ async def pool_of(
     """The pool that items make: their tools, with gold calls that are run.
 
     Args:
-        items: of the data set.
         certificates: by item id, as far as there are any; where an item has one, its calls are
             the certified ones, and its references are known to have a meaning.
-        kinds: what parameters take and results are.
-        run: runs calls.
-        doubtful: see `Pool`.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `run`.
@@ -160,7 +158,7 @@ async def pool_of(
             ):  # fmt: skip
                 continue
             key = f"{hop.tool.name} {canonical(dict(gold))}"
-            if key in starts or not _fits(hop.tool, gold):
+            if key in starts or not takes(hop.tool.schema, gold):
                 continue
             if (value := returned(await run(body, gold))) is not None:
                 starts[key] = Executed(hop.tool, dict(gold), value)
@@ -176,10 +174,6 @@ async def pool_of(
                 pair = (source.tool.name, call.tool.name)
                 known.setdefault(pair, set()).add(edge(source, call, link, kinds))
     return Pool((*starts.values(),), origins, known, kinds, doubtful)
-
-
-def _fits(tool: Tool, arguments: Mapping[str, JSON]) -> bool:
-    return fits(compiled(tool.schema.parameters), tool.schema.parameters, arguments)
 
 
 @dataclass
@@ -289,7 +283,7 @@ class Search:
                 arguments = link.put(arguments, link.leaf.value)
             given = [canonical(part) for _, part in scalars(arguments)]
             twice = any(given.count(canonical(link.leaf.value)) > 1 for link in links)
-            if twice or not _fits(start.tool, arguments):
+            if twice or not takes(start.tool.schema, arguments):
                 continue
             value = returned(await self.run(start.tool.program, arguments))
             # A result that is nothing, the same without the response, or said before is no use.
@@ -346,3 +340,47 @@ def _groups(level: Sequence[int], size: int, rng: random.Random) -> list[list[in
     for at in range(max(size, len(order))):
         groups[at % size].append(order[at % len(order)])
     return groups
+
+
+# -- forms -----------------------------------------------------------------------------------------
+
+
+class Structure(StrEnum):
+    """What the widest place of a task is like."""
+
+    CHAIN = "chain"
+    """One call at each depth."""
+    FORK = "fork"
+    """One call at the start; responses are taken by several."""
+    JOIN = "join"
+    """Several calls at the start; one at the end takes what they lead to."""
+    DIAMOND = "diamond"
+    """One at both ends, several between."""
+    ANY = "any"
+    """Any of these that there is, drawn."""
+
+
+def possible(structure: Structure, depth: int, width: int) -> bool:
+    """Whether there are calls of the structure with this depth and width."""
+    if structure is Structure.CHAIN:
+        return width == 1
+    least = {Structure.DIAMOND: 3, Structure.ANY: 1}.get(structure, 2)
+    return depth >= least and (width > 1 or structure is Structure.ANY)
+
+
+def sizes(structure: Structure, depth: int, width: int, rng: random.Random) -> list[int] | None:
+    """How many calls at each depth, drawn; None where there are none, or too many for a task."""
+    if not possible(structure, depth, width) or structure is Structure.ANY:
+        return None
+    if structure is Structure.CHAIN:
+        return [1] * depth
+    between = [rng.randint(1, width) for _ in range(depth - 2)]
+    if structure is Structure.FORK:
+        drawn = [1, *sorted(between), width]
+    elif structure is Structure.JOIN:
+        drawn = [width, *sorted(between, reverse=True), 1]
+    else:
+        peak = rng.randrange(len(between))
+        between[peak] = width
+        drawn = [1, *sorted(between[:peak]), *sorted(between[peak:], reverse=True), 1]
+    return drawn if sum(drawn) <= MOST_CALLS else None

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.nested.assemble import Executed, Unfit, assembled
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.model import Nest
 from toolhop_tools.construct.nested.task import plain_task, task_findings, wanted
-from toolhop_tools.construct.seeds import Seed, World
+from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.model import Hop, Item
 from toolhop_tools.reading import leaf_text
 from toolhop_tools.words import scalars
@@ -66,29 +64,16 @@ class NestSeed(Seed):
 
 
 def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]) -> list[NestSeed]:
-    """Seeds for code, their forms in turn.
-
-    Args:
-        topic: domain, or domain and sub-domain with a slash.
-        count: how many.
-        depths: that are wanted.
-        widths: that are wanted.
+    """Seeds for code, their forms in turn. `topic` is a domain, or domain and sub-domain with a
+    slash.
     """
     name = "-".join(topic.lower().replace("/", " ").split())
     whole = topic if "/" in topic else f"{topic}/{topic}"
     forms = itertools.cycle(itertools.product(depths, widths))
     return [
-        NestSeed(f"{name}-{number}", topic, world=World.CLOSED, topic=whole, depth=deep, width=wide)
+        NestSeed(f"{name}-{number}", topic, topic=whole, depth=deep, width=wide)
         for number, (deep, wide) in zip(range(1, count + 1), forms, strict=False)
     ]
-
-
-_SEED = TypeAdapter(NestSeed)
-
-
-def seed_of(line: str) -> NestSeed:
-    """The seed in a line of a folder's file; raises `ValueError` if it is none."""
-    return _SEED.validate_json(line)
 
 
 def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed:
@@ -96,8 +81,6 @@ def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed
     reference.
 
     Args:
-        calls: in order.
-        kinds: words for parameters and responses.
         seed: without a draft; of `executed` what the calls are made from.
 
     Raises:

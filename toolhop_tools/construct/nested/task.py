@@ -1,22 +1,66 @@
-"""The text of a nested task: a plain one made by rule, and what any text has to hold. Pure."""
+"""What a nested task and its text have to hold, what is a duplicate, and a plain text. Pure."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.accept import Judged
+from toolhop_tools.construct.duplicates import Against
 from toolhop_tools.construct.nested.model import MARK, Api, Nest, in_words
+from toolhop_tools.construct.replies import ReplyModel, Text
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import says
-from toolhop_tools.words import as_text
+from toolhop_tools.model import Item, canonical
+from toolhop_tools.words import as_text, words
 
 SHORTEST, LONGEST = 20, 6000
 SHORT = 2
 """Letters of a result below which it stands in a text by chance."""
 _MARKS = re.compile(rf"{MARK}\w*|\bdata\d+\b")
 """Placeholders, and variables as code has them."""
+
+
+class Judgement(ReplyModel):
+    """Whether a response is what a parameter asks for."""
+
+    reference: int
+    meant: bool
+    why: str
+
+
+class Judgements(ReplyModel):
+    """One for each reference."""
+
+    references: list[Judgement]
+
+
+class TaskText(ReplyModel):
+    """The task in words."""
+
+    task: Text
+
+
+class NestCriterion(Judged):
+    """What has to hold of a nested task."""
+
+    CHECKED = "code-checked"
+    """Written as code: no check has anything against tools and calls."""
+    FORM = "form"
+    """Depth and width are those that were asked for, by our count and by the released code's."""
+    EXECUTED = "executed"
+    """The calls were run, each with the results of those before it."""
+    MEANING = "meaning"
+    """Each reference has a reason."""
+    TEXT = "text"
+    """The text says every value, no tool's name and no result."""
+    READ = "read"
+    """Readers made the same calls from the text: each F1 is 1 by the strict scorer."""
+    SCORED = "gold-scored"
+    """The gold calls get 100 in every measure of both scorers."""
 
 
 def plain_task(nest: Nest) -> str:
@@ -46,12 +90,8 @@ def wanted(api: Api) -> str:
 
 
 def task_findings(task: str, nest: Nest, results: Sequence[JSON] = ()) -> Findings:
-    """Check that a text has every value, and no name, placeholder or result.
-
-    Args:
-        task: the text.
-        nest: the tools and calls.
-        results: values that calls gave and others took, where they are known.
+    """Check that a text has every value, and no name, placeholder or result. `results` are values
+    that calls gave and others took.
     """
     run_together = task.casefold().replace("_", "").replace("-", "")
     named = [name for name in nest.by_name if "_" in name]
@@ -92,3 +132,22 @@ def _given_away(task: str, nest: Nest, results: Sequence[JSON]) -> Iterator[str]
         text = as_text(value) if not isinstance(value, dict | list | bool) else ""
         if len(text) > SHORT and text not in own and says(task, text) and not says(about, text):
             yield f"It says {text!r}, which a call gives."
+
+
+def duplicates(rows: Sequence[tuple[str, Mapping[str, Any]]], against: Against) -> dict[str, str]:
+    """By id: of what a task is a duplicate; `rows` are ids with official rows. The first stays."""
+    same: dict[str, str] = {}
+    seen: dict[str, str] = {}
+    for name, row in rows:
+        nest = Nest.from_row(row)
+        calls = sorted(f"{call.api} {canonical(call.parameters)}" for call in nest.calls)
+        keys = {f"the text of {' '.join(words(nest.task))}": "the text of",
+                f"the calls of {canonical(calls)}": "the calls of"}  # fmt: skip
+        before = [f"{how} {seen[key]}" for key, how in keys.items() if key in seen]
+        if overlap := against.overlap(Item(name, nest.task, "", (), "", "calls")):
+            before.insert(0, f"like a test set: {overlap}")
+        if before:
+            same[name] = before[0]
+        else:
+            seen |= dict.fromkeys(keys, name)
+    return same

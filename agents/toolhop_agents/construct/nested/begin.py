@@ -21,14 +21,12 @@ from toolhop_tools.certify.candidates import Task, at_hand, distinct, filled
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.prove import asked
-from toolhop_tools.construct.nested.assemble import Executed, Unfit, assembled
+from toolhop_tools.construct.nested.assemble import Executed, Unfit, assembled, executed_item
 from toolhop_tools.construct.nested.distract import DistractorPool
-from toolhop_tools.construct.nested.items import executed_item
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.model import Api
-from toolhop_tools.construct.nested.pool import Pool, Search, pool_of
+from toolhop_tools.construct.nested.pool import Pool, Search, Structure, pool_of
 from toolhop_tools.construct.nested.seeds import NestSeed, Way, as_item, drafted
-from toolhop_tools.construct.nested.shapes import Structure
 from toolhop_tools.model import DataSet, Hop, Item, Tool, canonical
 from toolhop_tools.reading import read_result
 
@@ -217,14 +215,8 @@ async def from_pool(
 ) -> Drafts:  # fmt: skip
     """Seeds of wanted forms in turn, each found by a search of its own.
 
-    Args:
-        source: the pool.
-        on_done: called after each search.
-        count: how many to search for.
-        forms: depths and widths, in turn.
-        structure: of all of them.
-        seed: what is drawn depends on it.
-        doubtful: whether types that are equal will do, for a model to judge.
+    `forms` are depths and widths. What is drawn hangs on `seed`; `doubtful` says whether types that
+    are equal will do, for a model to judge.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.

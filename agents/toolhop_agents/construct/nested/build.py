@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any
 
-from toolhop_agents.construct.ask import ItemLimitReached
-from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.nested.scored import gold_figures, vote_of
-from toolhop_agents.construct.talk import Failed, Passed
+from toolhop_agents.construct.ask import Context, ItemLimitReached
+from toolhop_agents.construct.talk import Failed, Judge, by
+from toolhop_env.benchmarks.nestools import counts as counting
+from toolhop_env.benchmarks.nestools.scorer import answer_text, gold_calls, gold_of
+from toolhop_env.benchmarks.nestools.shape import depth, structure
+from toolhop_env.benchmarks.nestools.values import calls_in
+from toolhop_env.measures import Scorer
 from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.nestools.reader import item_of
 from toolhop_tools.blind.votes import Ballot, ReadStatus, Vote, decide
-from toolhop_tools.construct.nested.accept import NestCriterion, judged_row
-from toolhop_tools.construct.nested.code import chain_findings
+from toolhop_tools.construct.nested.code import ChainCode, chain_findings
 from toolhop_tools.construct.nested.model import Nest
 from toolhop_tools.construct.nested.pool import Meaning
-from toolhop_tools.construct.nested.prompts import example
-from toolhop_tools.construct.nested.replies import ChainCode, Judgements, TaskText
 from toolhop_tools.construct.nested.seeds import NestSeed
-from toolhop_tools.construct.nested.task import task_findings
-from toolhop_tools.construct.prompts import inputs
+from toolhop_tools.construct.nested.task import Judgements, NestCriterion, TaskText, task_findings
+from toolhop_tools.construct.prompts import EXAMPLES, inputs
 from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
 
+PARTS = ("selection", "order", "param", "nested")
 DISPUTED = "disputed"
 """Name of the check by readers."""
 
@@ -34,9 +37,9 @@ DISPUTED = "disputed"
 class Rejected(Exception):
     """A task that is not made; says where and why."""
 
-    def __init__(self, stage: Stage, why: str, problems: Sequence[Problem] = ()) -> None:
-        super().__init__(why)
-        self.stage, self.problems = stage, problems
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(failed.why)
+        self.failed = failed
 
 
 @dataclass
@@ -66,15 +69,19 @@ class NestBuilder:
         try:
             nest = await self._make()
             row |= {"accepted": True, "row": nest.to_row(0, self.seed.topic)}
-        except (Rejected, ItemLimitReached) as rejected:
-            stage, problems = Stage.ACCEPT, list[JSON]()
-            if isinstance(rejected, Rejected):
-                stage = rejected.stage
-                problems = [problem.message for problem in rejected.problems[:3]]
-            row |= {"accepted": False, "place": [stage.value, 0], "why": str(rejected)}
-            row["problems"] = problems
+        except Rejected as rejected:
+            row |= rejected.failed.row()
+        except ItemLimitReached as reached:
+            row |= Failed(Place(Stage.ACCEPT), str(reached)).row()
         if self.ballots:
-            self._record_reading()
+            agree = sum(ballot.vote is Vote.AGREES for ballot in self.ballots)
+            models, ballots = self.context.models, list[JSON](map(asdict, self.ballots))
+            readers: list[JSON] = [reader.model.name for reader in models.readers]
+            figure: JSON = {
+                "readers": readers, "votes": models.votes, "agree": agree, "ballots": ballots,
+            }  # fmt: skip
+            holds = self.reading is ReadStatus.READ
+            self.criteria.append(NestCriterion.READ.row(figure, holds=holds))
         row |= {"criteria": self.criteria, "steps": self.steps, "reading": self.reading.value}
         return row
 
@@ -89,7 +96,7 @@ class NestBuilder:
         if self.writes:
             nest = await self._text(nest)
         elif problems := (await self._read(nest)).problems:
-            raise Rejected(Stage.REBUILD, "readers dispute it", problems)
+            raise Rejected(Failed(Place(Stage.REBUILD), "readers dispute it", problems))
         figures, perfect = gold_figures(nest, self.seed.topic)
         form = {"depth": nest.depth, "width": nest.width, "official_depth": figures["depth"],
                 "official_structure": figures["structure"]}  # fmt: skip
@@ -102,18 +109,14 @@ class NestBuilder:
         return nest
 
     def _holds(self, criterion: NestCriterion, figure: JSON, *, holds: bool = True) -> None:
-        self.criteria.append(judged_row(criterion, figure, holds=holds))
+        self.criteria.append(criterion.row(figure, holds=holds))
         if not holds:
-            raise Rejected(Stage.ACCEPT, f"{criterion} does not hold")
+            raise Rejected(Failed(Place(Stage.ACCEPT), f"{criterion} does not hold"))
 
     # -- stages -----------------------------------------------------------------------------------
 
     async def _asked(
-        self,
-        stage: Stage,
-        given: dict[str, JSON],
-        shape: type[ReplyModel],
-        judge: Callable[[Any], Awaitable[Findings]],
+        self, stage: Stage, given: dict[str, JSON], shape: type[ReplyModel], judge: Judge
     ) -> Any:  # noqa: ANN401 -- a reply of the shape
         """The reply of a stage that passes its checks.
 
@@ -122,31 +125,26 @@ class NestBuilder:
         """
         talk = self.context.talk(Place(stage), stage.value, given, shape)
 
-        async def judge_reply(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            return await judge(reply)
-
         try:
-            outcome = await talk.settle(
-                self.context.asking(self.context.models.author), judge_reply
-            )
+            outcome = await talk.settle(self.context.asking(self.context.models.author), judge)
         finally:
             self.steps.append(talk.step())
-        if isinstance(outcome, Passed):
-            return outcome.reply
-        why = outcome.why if isinstance(outcome, Failed) else outcome.problems[0].message
-        raise Rejected(stage, why, outcome.problems)
+        if isinstance(outcome, Failed):
+            raise Rejected(outcome)
+        return outcome
 
     async def _chain(self) -> Nest:
         """Have tools and calls written as code."""
         form = (self.seed.depth, self.seed.width)
+        # A chain where one is wanted, else a fork or a join in turn.
+        turn = 1 + int(self.seed.digest[:8], 16) % 2
+        name = EXAMPLES[0 if self.seed.width == 1 else turn]
         given: dict[str, JSON] = {
             "field": self.seed.topic, "depth": form[0], "width": form[1],
-            "example": example(self.context.prompts, self.seed),
+            "example": self.context.prompts.texts[name],
         }  # fmt: skip
 
-        async def judge(reply: ChainCode) -> Findings:
-            return chain_findings(reply.source, *form)[0]
-
+        judge = by(lambda reply: chain_findings(reply.source, *form)[0])
         reply: ChainCode = await self._asked(Stage.CHAIN, given, ChainCode, judge)
         nest = chain_findings(reply.source, *form)[1]
         assert nest is not None  # noqa: S101 -- the findings were fine
@@ -161,19 +159,19 @@ class NestBuilder:
             for at, row in enumerate(doubtful, 1)
         ]
 
-        async def judge(reply: Judgements) -> Findings:
+        def check(reply: Judgements) -> Findings:
             numbers = sorted(one.reference for one in reply.references)
             each = [*range(1, len(doubtful) + 1)]
             return judged("each-judged", [] if numbers == each else [f"Judge each of {each} once."])
 
         if doubtful:
             given = {**self._shown(nest), "references": listed}
-            reply: Judgements = await self._asked(Stage.MEANING, given, Judgements, judge)
+            reply: Judgements = await self._asked(Stage.MEANING, given, Judgements, by(check))
             for verdict in reply.references:
                 if not verdict.meant:
-                    self.criteria.append(judged_row(NestCriterion.MEANING, counts, holds=False))
+                    self.criteria.append(NestCriterion.MEANING.row(counts, holds=False))
                     why = f"a reference makes no sense: {verdict.why[:300]}"
-                    raise Rejected(Stage.MEANING, why)
+                    raise Rejected(Failed(Place(Stage.MEANING), why))
         self._holds(NestCriterion.MEANING, counts)
 
     def _shown(self, nest: Nest) -> dict[str, JSON]:
@@ -183,7 +181,7 @@ class NestBuilder:
     async def _text(self, nest: Nest) -> Nest:
         """Have the text written, and read."""
 
-        async def judge(reply: TaskText) -> Findings:
+        async def judge(reply: TaskText, before: Sequence[Problem]) -> Findings:
             found = task_findings(reply.task, nest, self.seed.taken_values)
             return found + await self._read(replace(nest, task=reply.task)) if found.ok else found
 
@@ -217,21 +215,68 @@ class NestBuilder:
         Random(f"{self.shuffle}/{self.seed.id}/{vote}").shuffle(tools)
         name = Stage.REBUILD.value
         messages = (
-            SystemMessage(prompts.system(name)),
+            SystemMessage(prompts.texts[name]),
             UserMessage(inputs(Stage.REBUILD, {"task": nest.task, "tools": tools})),
         )
         ask = self.context.asking(reader)
         text = await ask(Place(Stage.REBUILD), prompts.version(name), messages)
-        verdict, words = vote_of(nest, text.rpartition("</think>")[2])
+        verdict, words = vote_of(nest, text)
         return Ballot(reader.model.name, sample, verdict, words)
 
-    def _record_reading(self) -> None:
-        ballots: list[JSON] = [asdict(ballot) for ballot in self.ballots]
-        agree = sum(ballot.vote is Vote.AGREES for ballot in self.ballots)
-        models = self.context.models
-        readers: list[JSON] = [reader.model.name for reader in models.readers]
-        figure: JSON = {
-            "readers": readers, "votes": models.votes, "agree": agree, "ballots": ballots,
-        }  # fmt: skip
-        holds = self.reading is ReadStatus.READ
-        self.criteria.append(judged_row(NestCriterion.READ, figure, holds=holds))
+
+# -- put to the product's own reader and scorer of NesTools --------------------------------------
+
+
+def gold_figures(nest: Nest, topic: str) -> tuple[Mapping[str, JSON], bool]:
+    """What the gold answer gets by both scorers, with depth and structure as the released code
+    counts them; and whether it is all that can be got.
+
+    Raises:
+        DataError: the format's reader refuses the task's row.
+    """
+    read_back = gold_of(item_of(nest.to_row(1, topic)))
+    gold, predicted = gold_calls(read_back), calls_in(answer_text(read_back))
+    both = {
+        Scorer.OFFICIAL: counting.official(gold, predicted),
+        Scorer.STRICT: counting.strict(gold, predicted),
+    }
+    measures: JSON = {who.value: {**_f1(counts), "tree": counts.tree}
+                      for who, counts in both.items()}  # fmt: skip
+    figures: dict[str, JSON] = {
+        "depth": depth(gold), "structure": structure(gold), "measures": measures,
+    }  # fmt: skip
+    return figures, all(counts.tree for counts in both.values())
+
+
+def _f1(counts: counting.Counts) -> dict[str, JSON]:
+    parts: dict[str, counting.Count] = {name: getattr(counts, name) for name in PARTS}
+    return {
+        name: 2 * part.correct / whole if (whole := part.predicted + part.gold) else 1.0
+        for name, part in parts.items()
+    }
+
+
+def vote_of(nest: Nest, answer: str) -> tuple[Vote, str]:
+    """What a reader's answer says of a task, whose tools it saw numbered from 1; in words, too.
+
+    It agrees where all F1 are 1 by the strict scorer. Calls that break off are those of unknown
+    tools or parameters, or without required ones.
+    """
+    predicted = calls_in(answer)
+    if not predicted:
+        return Vote.MALFORMED, "no calls could be made from the text"
+    gold = gold_calls(gold_of(item_of(nest.to_row(1, ""))))
+    counts = counting.strict(gold, predicted)
+    if counts.tree:
+        return Vote.AGREES, ""
+    low = ", ".join(f"{name} {part:.2f}" for name, part in _f1(counts).items() if part != 1)
+    plain = [{name: call[name] for name in ("api_name", "parameters")} for call in predicted]
+    shown = json.dumps(plain, ensure_ascii=False, default=str)[:1500]
+    words = f"other calls than yours ({low}): {shown}"
+    return Vote.DIFFERS if all(_taken(nest, call) for call in predicted) else Vote.BREAKS, words
+
+
+def _taken(nest: Nest, call: Mapping[str, Any]) -> bool:
+    """Whether a call is such as the tools take."""
+    api, given = nest.by_name.get(call["api_name"]), call["parameters"]
+    return api is not None and {*api.required} <= {*given} <= {*api.parameters}

@@ -12,47 +12,37 @@ Settings, seeds and ledger are those of any folder (`toolhop_agents.construct.fo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from random import Random
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker, paid_in
-from toolhop_agents.construct.context import Context, Models
-from toolhop_agents.construct.ledger import key_of
+from toolhop_agents.construct.ask import Asker, Context, Models
+from toolhop_agents.construct.folder import key_of
 from toolhop_agents.construct.nested.build import NestBuilder
-from toolhop_agents.construct.session import Ended, Maker, Session
+from toolhop_agents.construct.session import Made, Maker, Session
 from toolhop_agents.construct.settings import Author, Settings
 from toolhop_agents.runs.flags import Flag
-from toolhop_agents.runs.ledger import Ledger as Spending
-from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.duplicates import Against
-from toolhop_tools.construct.funnel import counts
-from toolhop_tools.construct.nested.accept import duplicates
 from toolhop_tools.construct.nested.distract import DistractorPool
 from toolhop_tools.construct.nested.model import Api, Nest
-from toolhop_tools.construct.nested.prompts import load as load_prompts
-from toolhop_tools.construct.nested.seeds import NestSeed, Way, seed_of
-from toolhop_tools.construct.prompts import Prompts
+from toolhop_tools.construct.nested.seeds import NestSeed, Way
+from toolhop_tools.construct.nested.task import duplicates
+from toolhop_tools.construct.prompts import load_nested
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION
 from toolhop_tools.construct.verify import Verifier
 from toolhop_tools.load import load
-from toolhop_tools.model import ToolSchema, canonical
+from toolhop_tools.model import canonical
 
 KIND = "nestools"
 DATA, IDS, PROMPTS, PROVENANCE = (
     "test_data.jsonl", "test_api_ids.jsonl", "test_prompt.jsonl", "provenance.jsonl",
 )  # fmt: skip
-Kept: TypeAlias = Sequence[tuple[NestSeed, Mapping[str, Any]]]
-"""Seeds with the ledger's rows of their tasks."""
 
 
 class NestSettings(Settings):
@@ -67,58 +57,21 @@ class NestSettings(Settings):
     """The options that the seeds were made with, for the books."""
 
 
-def read_seeds(folder: Path) -> list[NestSeed]:
-    """The seeds of a folder, in order.
-
-    Raises:
-        FolderError: they cannot be read.
-    """
-    try:
-        lines = (folder / folders.SEEDS).read_text(encoding="utf-8").split("\n")
-        return [seed_of(line) for line in lines if line]
-    except (OSError, ValueError):
-        raise folders.FolderError(
-            f"{folder}/{folders.SEEDS} cannot be read; make the tasks anew"
-        ) from None
-
-
-@dataclass(frozen=True)
-class _Nobody:
-    """The model of a folder that asks none."""
-
-    name: str = ""
-
-    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
-        raise AssertionError("a folder without a model asks for a reply")
-
-
 class NestSession(Session):
     """Seeds to nested tasks."""
 
     settings: NestSettings
     asks_json = False
-
-    @staticmethod
-    def prompts_of(folder: Path | None) -> Prompts:
-        """The prompts for nested tasks."""
-        return load_prompts(folder)
-
-    @staticmethod
-    def seeds_of(folder: Path) -> Sequence[Seed]:
-        """The seeds of a folder of nested tasks."""
-        return read_seeds(folder)
+    made_with = NestSettings
+    made_from = NestSeed
+    data = DATA
+    prompts_of = staticmethod(load_nested)
 
     def key(self, seed: Seed) -> str:
         """Of a finished task in the ledger."""
         own = self.settings
         readers: list[JSON] = [*own.readers, own.all_votes]
         return key_of(KIND, seed.digest, own.model, readers, self.prompts.digest, VERSION)
-
-    async def author(self, stack: AsyncExitStack, spending: Spending) -> Asker:
-        """The model; nobody where none is to be asked."""
-        if self.settings.model:
-            return await super().author(stack, spending)
-        return Asker(_Nobody(), {}, self.ledger, spending)
 
     async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
         """What makes one task; nothing is run for it any more."""
@@ -135,21 +88,20 @@ class NestSession(Session):
 
     # -- the files --------------------------------------------------------------------------------
 
-    def write(self, ended: Ended) -> None:
-        """The files, by what the ledger has; nothing in them hangs on when it was written."""
-        finished = cast("Kept", self.finished)
-        made = [(seed, row) for seed, row in finished if row["accepted"]]
+    def book(
+        self, seed: Seed, row: Mapping[str, Any], repeated: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """A task's line in the books, with the way that it came about."""
+        way = cast("NestSeed", seed).way.value
+        return {**super().book(seed, row, repeated), "way": way, "reading": row["reading"]}
+
+    def write_data(self, made: Made) -> dict[str, str]:
+        """The official files, and where each task comes from."""
         against = Against([item for name in self.settings.against for item in load(name).items])
-        ended.duplicates = duplicates([(seed.id, row["row"]) for seed, row in made], against)
-        kept = [(seed, row) for seed, row in made if seed.id not in ended.duplicates]
+        repeated = duplicates([(seed.id, row["row"]) for seed, row in made], against)
+        kept = [(seed, row) for seed, row in made if seed.id not in repeated]
         beside = self._distractors(kept)
         lacking = [name for name, apis in beside.items() if apis is None]
-        ended.duplicates |= dict.fromkeys(lacking, "without enough distractors")
-        books = [
-            {**self.book(seed, row, ended.duplicates), "way": seed.way.value,
-             "reading": row["reading"]}
-            for seed, row in finished
-        ]  # fmt: skip
         lines: dict[str, list[dict[str, JSON]]] = {name: [] for name in (DATA, IDS, PROVENANCE)}
         if self.settings.distractors:
             lines[PROMPTS] = []
@@ -161,14 +113,9 @@ class NestSession(Session):
                 rows.append({"test_id": test_id, **official[name]})
         for name, rows in lines.items():
             folders.write_lines(self.folder / name, rows)
-        folders.write_lines(self.folder / folders.BOOKS, books)
-        folders.write_text(self.folder / folders.FUNNEL, json.dumps(counts(books), indent=1))
-        ended.accepted = len(whole)
-        ended.rejected = len(finished) - len(whole)
-        ended.left = len(self.seeds) - len(finished)
-        ended.took = paid_in(self.ledger)
+        return repeated | dict.fromkeys(lacking, "without enough distractors")
 
-    def _distractors(self, kept: Kept) -> dict[str, list[Api] | None]:
+    def _distractors(self, kept: Made) -> dict[str, list[Api] | None]:
         """By task: the tools shown beside its own; None where there are too few.
 
         A draft has its own, of which none does what its calls do. Those of a task written as code

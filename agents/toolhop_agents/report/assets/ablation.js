@@ -56,15 +56,11 @@ const scorerOf = (one, row) => measureOf(benchmarkOf(one), row.rule);
 
 const effectChart = (one, rows) => {
   const lead = leadOf(benchmarkOf(one));
+  const under = (row) => (row.prefixes.length ? `, forked under ${row.prefixes.join(", ")}` : "");
   const marks = rows
     .filter((row) => row.rule === lead.name)
-    .map((row, place) => ({
-      ...row.effect,
-      name: String(place + 1),
-      label: `${row.first} → ${row.second}${row.prefixes.length ? `, forked under ${row.prefixes.join(", ")}` : ""}`,
-    }));
-  const level = `${Number((100 * one.confidence).toFixed(2))} %`;
-  return differenceChart(`Difference: ${lead.heading}`, `lines: ${level} intervals`, lead, marks);
+    .map((row) => ({ ...row.effect, label: `${row.first} → ${row.second}${under(row)}` }));
+  return differenceChart(`${Number((100 * one.confidence).toFixed(2))} %`, lead, marks);
 };
 
 // A value of a table of effects, in the measure's unit; none where the measure has no such figure.
@@ -80,61 +76,49 @@ const others = (one, main) => {
   if (!rows.length) return null;
   const caveat =
     "Independent episodes with a failed call were chosen by what one level's own run did, which lets chance favour the other level there. Forked pairs are free of that.";
-  return el(
-    "details",
+  return fold(
+    "Other episodes and designs",
     { class: "further" },
-    el("summary", {}, "Other episodes and designs"),
     rows.some((row) => row.design !== one.design) && el("p", { class: "intro note" }, caveat),
     effectTable(one, merged(rows)),
   );
 };
 
-// Columns of any table of effects, and what stands in them.
-const EFFECT = (levels) => [
-  { name: "measure" },
-  { name: "pairs", number: true },
-  ...levelNames(levels).map((name) => ({ name, number: true })),
-  { name: "right → wrong", number: true },
-  { name: "wrong → right", number: true },
-];
+// Columns of any table of effects; `of` gives the measure and the figures of a row.
+const effectColumns = (levels, of) => {
+  const [first, second] = levelNames(levels);
+  const counted = (value) => (value === null ? "–" : count(value));
+  return [
+    { name: "measure", cell: (row) => headingOf(of(row)[0]) },
+    number("pairs", (row) => count(of(row)[1].pairs)),
+    number(first, (row) => cellOf(of(row)[0], of(row)[1].first)),
+    number(second, (row) => cellOf(of(row)[0], of(row)[1].second)),
+    number("right → wrong", (row) => counted(of(row)[1].to_incorrect)),
+    number("wrong → right", (row) => counted(of(row)[1].to_correct)),
+  ];
+};
 
 // Two levels by name where all rows compare the same two.
 const levelNames = (levels) =>
   new Set(levels.map((two) => JSON.stringify(two))).size === 1 ? levels[0] : ["first level", "second level"];
 
-const effectCells = (one, row, e) => [
-  headingOf(scorerOf(one, row)),
-  count(e.pairs),
-  ...[e.first, e.second].map((v) => cellOf(scorerOf(one, row), v)),
-  ...[e.to_incorrect, e.to_correct].map((v) => (v === null ? "–" : count(v))),
-];
-
 const effectTable = (one, rows) => {
   const differ = (read) => new Set(rows.map(read)).size > 1;
+  const of = (row) => [scorerOf(one, row), row.effect];
+  const design = (row) => row.design;
   // Only what tells rows apart has a column.
-  const keys = [
-    [{ name: "levels" }, levelsCell, true],
-    [{ name: "forked under" }, (row) => row.prefixes.join(", "), rows.some((row) => row.prefixes.length)],
-    [{ name: "episodes" }, population, differ(population)],
-    [{ name: "design" }, (row) => row.design, differ((row) => row.design)],
-  ].filter(([, , shown]) => shown);
   const columns = [
-    ...keys.map(([column]) => column),
-    ...EFFECT(rows.map(({ first, second }) => [first, second])),
-    { name: "difference", number: true },
-    { name: "p", number: true },
-    { name: "p (Holm)", number: true },
-    { name: "minimum detectable", number: true },
+    { name: "levels", cell: levelsCell },
+    rows.some((row) => row.prefixes.length) && { name: "forked under", cell: (row) => row.prefixes.join(", ") },
+    differ(population) && { name: "episodes", cell: population },
+    differ(design) && { name: "design", cell: design },
+    ...effectColumns(rows.map(({ first, second }) => [first, second]), of),
+    number("difference", (row) => withInterval(...of(row))),
+    number("p", ({ effect }) => chance(effect.p_value)),
+    number("p (Holm)", ({ effect }) => chance(effect.p_corrected)),
+    number("minimum detectable", (row) => cellOf(scorerOf(one, row), row.effect.detectable)),
   ];
-  const cells = (row) => [
-    ...keys.map(([, cell]) => cell(row)),
-    ...effectCells(one, row, row.effect),
-    withInterval(scorerOf(one, row), row.effect),
-    chance(row.effect.p_value),
-    row.effect.p_corrected === null ? "–" : chance(row.effect.p_corrected),
-    cellOf(scorerOf(one, row), row.effect.detectable),
-  ];
-  return [table(null, columns, rows.map(cells)), disagreements(rows.map((row) => [effectName(row), row.effect]))];
+  return [table(columns, rows), disagreements(rows.map((row) => [effectName(row), row.effect]))];
 };
 
 // Why an interval and its p seem to contradict each other, where they do.
@@ -153,21 +137,17 @@ const withInterval = (measure, e) => [
 const chance = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p.toFixed(4));
 
 const breakdown = (one, kind, word) => {
-  const rows = one.rows.filter(({ design }) => design === one.design).flatMap((row) =>
-    Object.entries(row[kind]).map(([name, e]) => [
-      kind === "by_hop" && name !== "none" ? `${word} ${name}` : words(name),
-      effectName(row),
-      ...effectCells(one, row, e),
-    ]),
-  );
-  return rows.length
-    ? el(
-        "details",
-        { class: "further" },
-        el("summary", {}, `By the ${word} of the first failed call`),
-        table(null, [{ name: word }, { name: "levels" }, ...EFFECT(one.rows.map(({ first, second }) => [first, second]))], rows),
-      )
-    : null;
+  const rows = one.rows
+    .filter(({ design }) => design === one.design)
+    .flatMap((row) => Object.entries(row[kind]).map(([name, e]) => ({ row, name, e })));
+  if (!rows.length) return null;
+  const levels = one.rows.map(({ first, second }) => [first, second]);
+  const columns = [
+    { name: word, cell: ({ name }) => (kind === "by_hop" && name !== "none" ? `${word} ${name}` : words(name)) },
+    { name: "levels", cell: ({ row }) => effectName(row) },
+    ...effectColumns(levels, ({ row, e }) => [scorerOf(one, row), e]),
+  ];
+  return fold(`By the ${word} of the first failed call`, { class: "further" }, table(columns, rows));
 };
 
 const discordantPairs = (one) => {
@@ -179,37 +159,24 @@ const discordantPairs = (one) => {
 
 const savings = (one) => {
   if (!one.savings.length) return null;
-  const tokens = one.savings.some((s) => s.saved.tokens);
   const columns = [
-    { name: "after" },
-    { name: "to" },
-    { name: "branches", number: true },
-    { name: "model calls asked", number: true },
-    { name: "saved", number: true },
-    { name: "independent", number: true },
-    ...(tokens ? [{ name: "tokens saved", number: true }] : []),
+    { name: "after", cell: ({ prefix }) => prefix },
+    { name: "to", cell: ({ level }) => level },
+    number("branches", ({ branches }) => count(branches)),
+    number("model calls asked", ({ asked }) => count(asked.model_calls)),
+    number("saved", ({ saved }) => count(saved.model_calls)),
+    number("independent", ({ independent }) => count(independent.model_calls)),
+    one.savings.some(({ saved }) => saved.tokens) && number("tokens saved", ({ saved }) => count(saved.tokens)),
   ];
-  const rows = one.savings.map((s) => [
-    s.prefix,
-    s.level,
-    count(s.branches),
-    count(s.asked.model_calls),
-    count(s.saved.model_calls),
-    count(s.independent.model_calls),
-    ...(tokens ? [count(s.saved.tokens)] : []),
-  ]);
-  return el(
-    "details",
-    { class: "further" },
-    el("summary", {}, "Model calls that forking saved"),
-    table(null, columns, rows),
-  );
+  return fold("Model calls that forking saved", { class: "further" }, table(columns, one.savings));
 };
 
-// Differences with their intervals, one below the other. `marks` have name, label, difference, low, high.
-const differenceChart = (title, note, measure, marks) =>
-  figure(measure.unit === "share" ? `${title}, percentage points` : title, note, (Plot, width) => {
-    const factor = measure.unit === "share" ? 100 : 1;
+// Differences with their intervals, one below the other. `rows` have label, difference, low, high.
+const differenceChart = (level, measure, rows) => {
+  const points = measure.unit === "share" ? ", percentage points" : "";
+  const marks = rows.map((row, place) => ({ ...row, name: String(place + 1) }));
+  return figure(`Difference: ${measure.heading}${points}`, `lines: ${level} intervals`, (Plot, width) => {
+    const factor = points ? 100 : 1;
     const most = factor === 100 ? 1 : Math.max(...marks.flatMap((d) => [d.low, d.high, d.difference]).map(Math.abs)) || 1;
     const narrow = width < 520;
     const label = new Map(marks.map((d) => [d.name, shorten(d.label, narrow ? 52 : 64)]));
@@ -249,6 +216,7 @@ const differenceChart = (title, note, measure, marks) =>
       ],
     };
   });
+};
 
 const discordantList = (name, pairs) => {
   const items = pairs.map(([a, b]) => {
@@ -263,10 +231,6 @@ const discordantList = (name, pairs) => {
       verdictMark(after.verdict),
     );
   });
-  return el(
-    "details",
-    { class: "further" },
-    el("summary", {}, oneLine(`${plural(pairs.length, "discordant pair")}: ${name}`)),
-    el("ul", { class: "discordant" }, items),
-  );
+  const summary = oneLine(`${plural(pairs.length, "discordant pair")}: ${name}`);
+  return fold(summary, { class: "further" }, el("ul", { class: "discordant" }, items));
 };

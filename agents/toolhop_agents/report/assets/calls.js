@@ -14,6 +14,7 @@ const errorsSection = () => {
   const marks = report.groups.flatMap((group) =>
     Object.entries(group.errors).map(([code, number]) => ({ code, number, tag: group.tag })),
   );
+  const at = { y: (d) => d, x: (d) => codes.get(d) };
   const chart = figure(
     "Number of failed calls",
     wide && report.groups.length > 1 ? "colours as in the table of answers" : null,
@@ -27,51 +28,24 @@ const errorsSection = () => {
       marks: [
         Plot.gridX({ ticks: Math.max(2, Math.floor(width / 130)) }),
         wide
-          ? Plot.barX(marks, {
-              y: "code",
-              x: "number",
-              fill: "tag",
-              order: report.groups.map((group) => group.tag),
-              insetRight: 1,
-            })
-          : Plot.barX(order, { y: (d) => d, x: (d) => codes.get(d), fill: "var(--accent)" }),
-        Plot.text(order, {
-          y: (d) => d,
-          x: (d) => codes.get(d),
-          text: (d) => count(codes.get(d)),
-          textAnchor: "start",
-          dx: 6,
-          fill: "currentColor",
-        }),
+          ? Plot.barX(marks, { y: "code", x: "number", fill: "tag", order: groupColors().domain, insetRight: 1 })
+          : Plot.barX(order, { ...at, fill: "var(--accent)" }),
+        barTexts(Plot, order, at, (d) => count(codes.get(d))),
       ],
     }),
   );
   const shown = wide && report.groups.length > 1 ? report.groups : [];
-  const columns = [
-    { name: "code" },
-    ...shown.map((group) => ({ name: groupChip(group), label: group.name, number: true })),
-    { name: "all", number: true },
-  ];
   const cell = (group, code) => (group.errors[code] ? count(group.errors[code]) : "–");
-  const rows = order.map((code) => [
-    words(code),
-    ...shown.map((group) => cell(group, code)),
-    el("a", { href: hashOf({ view: "episodes", filters: { error: code } }) }, count(codes.get(code))),
-  ]);
+  const link = (code) => hashOf({ view: "episodes", filters: { error: code } });
+  const columns = [
+    { name: "code", cell: words },
+    ...shown.map((group) => number(groupChip(group), (code) => cell(group, code), { label: group.name })),
+    number("all", (code) => el("a", { href: link(code) }, count(codes.get(code)))),
+  ];
   const failing = report.groups.filter((group) => Object.keys(group.errors).length);
-  const more = wide
-    ? null
-    : el(
-        "details",
-        { class: "further" },
-        el("summary", {}, "By group"),
-        table(
-          null,
-          [groupColumn, ...order.map((code) => ({ name: words(code), number: true }))],
-          failing.map((group) => [groupCell(group), ...order.map((code) => cell(group, code))])
-        ),
-      );
-  return section("errors", "Failed calls by code", null, pair(chart, table(null, columns, rows)), more);
+  const ofGroup = [groupColumn(), ...order.map((code) => number(words(code), (group) => cell(group, code)))];
+  const more = wide ? null : fold("By group", { class: "further" }, table(ofGroup, failing));
+  return section("errors", "Failed calls by code", null, pair(chart, table(columns, order)), more);
 };
 
 const milestoneSections = () =>
@@ -85,15 +59,10 @@ const milestoneSection = (name, { milestone, title }) => {
   const groups = having.filter((group) => group.milestones.some(([, calls]) => calls));
   if (!groups.length) return null;
   const marks = groups.flatMap((group) =>
-    group.milestones.map(([episodes, calls, failed, reached], index) => ({
-      group,
-      tag: group.tag,
-      place: `${milestone} ${index + 1}`,
-      episodes,
-      calls,
-      failed,
-      reached,
-    })),
+    group.milestones.map(([episodes, calls, failed, reached], index) => {
+      const place = `${milestone} ${index + 1}`;
+      return { group, tag: group.tag, place, episodes, calls, failed, reached };
+    }),
   );
   const longest = Math.max(...groups.map((group) => group.milestones.length));
   const places = Array.from({ length: longest }, (_, index) => `${milestone} ${index + 1}`);
@@ -102,34 +71,21 @@ const milestoneSection = (name, { milestone, title }) => {
     return { place, episodes: sum("episodes"), calls: sum("calls"), failed: sum("failed"), reached: sum("reached") };
   });
   const columns = [
-    { name: milestone },
-    { name: "episodes", number: true },
-    { name: "reached %", number: true },
-    { name: "calls", number: true },
-    { name: "failed", number: true },
+    { name: milestone, cell: (d) => d.place },
+    number("episodes", (d) => (d.episodes ? count(d.episodes) : "–")),
+    number("reached %", (d) => (d.episodes ? reachedShare(d).toFixed(1) : "–")),
+    number("calls", (d) => count(d.calls)),
+    number("failed", (d) => count(d.failed)),
   ];
-  const line = (d) => [d.place, count(d.episodes), reachedShare(d).toFixed(1), count(d.calls), count(d.failed)];
-  const rows = totals.filter((d) => d.episodes).map(line);
-  const [called, failed] = groups.reduce(
-    (sum, group) => [sum[0] + group.other[1], sum[1] + group.other[2]],
-    [0, 0],
-  );
-  if (called) rows.push([`no ${milestone}'s tool`, "–", "–", count(called), count(failed)]);
+  const rows = totals.filter((d) => d.episodes);
+  const [calls, failed] = [1, 2].map((place) => groups.reduce((sum, { other }) => sum + other[place], 0));
+  if (calls) rows.push({ place: `no ${milestone}'s tool`, calls, failed });
+  const ofGroup = [{ name: "group", cell: (d) => groupCell(d.group) }, ...columns];
   const details =
-    groups.length > 1 &&
-    el(
-      "details",
-      { class: "further" },
-      el("summary", {}, "By group"),
-      table(
-        null,
-        [{ name: "group" }, ...columns],
-        marks.filter((d) => d.episodes).map((d) => [groupCell(d.group), ...line(d)]),
-      ),
-    );
+    groups.length > 1 && fold("By group", { class: "further" }, table(ofGroup, marks.filter((d) => d.episodes)));
   const shares = reachedChart(`Reached ${milestone}s, per cent`, groups, marks, places);
-  const calls = placeCalls(`Calls by ${milestone}, an episode`, totals);
-  return section(...head, null, pair(el("div", {}, shares, calls), table(null, columns, rows)), details || null);
+  const byPlace = placeCalls(`Calls by ${milestone}, an episode`, totals);
+  return section(...head, null, pair(el("div", {}, shares, byPlace), table(columns, rows)), details);
 };
 
 const reachedShare = (d) => (100 * d.reached) / d.episodes;
@@ -137,6 +93,7 @@ const reachedShare = (d) => (100 * d.reached) / d.episodes;
 const reachedChart = (title, groups, marks, places) =>
   figure(title, "of the episodes that have it", (Plot, width) => {
     const axis = groupAxis(width, groups);
+    const at = { x: "place", y: "tag" };
     return {
       ...axis,
       y: { ...axis.y, padding: 0.06 },
@@ -145,18 +102,8 @@ const reachedChart = (title, groups, marks, places) =>
       x: { label: null, domain: places, type: "band", padding: 0.04, tickSize: 0, axis: "bottom" },
       opacity: { domain: [0, 100], range: [0.03, 0.45] },
       marks: [
-        Plot.cell(marks, {
-          x: "place",
-          y: "tag",
-          fill: "var(--accent)",
-          fillOpacity: (d) => (d.episodes ? reachedShare(d) : null),
-        }),
-        Plot.text(marks, {
-          x: "place",
-          y: "tag",
-          text: (d) => (d.episodes ? reachedShare(d).toFixed(0) : ""),
-          fill: "var(--ink)",
-        }),
+        Plot.cell(marks, { ...at, fill: "var(--accent)", fillOpacity: (d) => (d.episodes ? reachedShare(d) : null) }),
+        Plot.text(marks, { ...at, fill: "var(--ink)", text: (d) => (d.episodes ? reachedShare(d).toFixed(0) : "") }),
       ],
     };
   });
@@ -204,36 +151,23 @@ const costSection = () => {
     marks: [
       Plot.gridX({ ticks: Math.max(2, Math.floor(width / 160)) }),
       Plot.barX(marks, { y: "tag", x: "value", fill: "tag", insetTop: 5, insetBottom: 5 }),
-      Plot.text(marks, {
-        y: "tag",
-        x: "value",
-        text: (d) => Number(d.value.toPrecision(3)).toLocaleString("en"),
-        textAnchor: "start",
-        dx: 6,
-        fill: "currentColor",
-      }),
+      barTexts(Plot, marks, { y: "tag", x: "value" }, (d) => Number(d.value.toPrecision(3)).toLocaleString("en")),
     ],
   }));
-  const columns = [
-    groupColumn,
-    { name: "tokens in", number: true },
-    { name: "tokens out", number: true },
-    { name: "cost", number: true },
-    { name: "cost a right answer", number: true },
-    { name: "requests sent again", number: true },
-  ];
-  const rows = groups.map((group) => {
+  const rightOnes = (group) => {
     const lead = leadOf(benchmarkOf(group));
     const [share, , scored] = (lead.binary && group.figures[lead.name]) || [0, null, 0];
-    const right = Math.round(share * scored);
-    return [
-      groupCell(group),
-      count(group.tokens[0]),
-      count(group.tokens[1]),
-      money(group.cost),
-      group.cost === null || !right ? "–" : money(group.cost / right),
-      count(group.retries),
-    ];
-  });
-  return section("cost", "Cost", null, chart, table(null, columns, rows));
+    return Math.round(share * scored);
+  };
+  const columns = [
+    groupColumn(),
+    number("tokens in", ({ tokens }) => count(tokens[0])),
+    number("tokens out", ({ tokens }) => count(tokens[1])),
+    number("cost", ({ cost }) => money(cost)),
+    number("cost a right answer", (group) =>
+      group.cost === null || !rightOnes(group) ? "–" : money(group.cost / rightOnes(group)),
+    ),
+    number("requests sent again", ({ retries }) => count(retries)),
+  ];
+  return section("cost", "Cost", null, chart, table(columns, groups));
 };

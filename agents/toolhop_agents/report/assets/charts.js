@@ -41,6 +41,10 @@ const figure = (title, note, draw) => {
   return el("figure", {}, el("figcaption", {}, title, note && el("span", { class: "note" }, note)), place);
 };
 
+// What each bar stands for, behind its end. `at` has its `x` and `y`.
+const barTexts = (Plot, marks, at, text) =>
+  Plot.text(marks, { ...at, text, textAnchor: "start", dx: 6, fill: "currentColor" });
+
 const groupColors = () => ({
   domain: report.groups.map((group) => group.tag),
   range: report.groups.map((group) => group.color),

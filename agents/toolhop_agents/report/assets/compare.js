@@ -24,59 +24,30 @@ const compareView = (rows, bodies) => {
     at: `${"ab"[side]}-`,
   }));
   const prompts = bodies.map((body) => JSON.stringify([body.messages, body.tools]));
-  const lines = Array.from({ length: longest - shared }, (_, offset) =>
-    turns.map((one) => one[shared + offset]),
-  );
+  const lines = Array.from({ length: longest - shared }, (_, offset) => turns.map((one) => one[shared + offset]));
+  const both = (parts) => el("div", { class: "sides" }, parts.map((part, side) => el("div", sideOf(rows, side), part)));
+  const absent = () => el("p", { class: "note" }, "no such turn");
   return el(
     "article",
     { class: "compare", "aria-labelledby": "compare-title" },
-    el(
-      "div",
-      { class: "bar" },
-      el("a", { class: "back", href: hashOf({ episode: rows[0].key }) }, "← Episode"),
-    ),
+    el("div", { class: "bar" }, el("a", { class: "back", href: hashOf({ episode: rows[0].key }) }, "← Episode")),
     el(
       "h1",
       { id: "compare-title", tabindex: "-1" },
-      rows[0].item === rows[1].item
-        ? oneLine(rows[0].item)
-        : `${oneLine(rows[0].item)} and ${oneLine(rows[1].item)}`,
+      [...new Set(rows.map((row) => oneLine(row.item)))].join(" and "),
     ),
-    el("p", { class: "question", dir: "auto" }, ...readable(bodies[0].question)),
-    prompts[0] === prompts[1] ? null : el("p", { class: "remark" }, "Their prompts or tools differ."),
-    el(
-      "div",
-      { class: "sides heads" },
-      rows.map((row, side) => sideHead(rows, bodies, side)),
-    ),
+    el("p", { class: "question", dir: "auto" }, readable(bodies[0].question)),
+    prompts[0] === prompts[1] ? null : remark("Their prompts or tools differ."),
+    el("div", { class: "sides heads" }, rows.map((_, side) => sideHead(rows, bodies, side))),
     shared
-      ? el(
-          "details",
+      ? fold(
+          `${plural(shared, "turn")} alike`,
           { class: "fold shared", id: "shared" },
-          el("summary", {}, `${plural(shared, "turn")} alike`),
-          foldedTurns(turns[0].slice(0, shared), context[0]),
+          turns[0].slice(0, shared).map((turn) => turnView(turn, { ...context[0], at: "s-" })),
         )
       : el("p", { class: "note" }, "They differ from the first turn on."),
-    lines.map((pair) =>
-      el(
-        "div",
-        { class: "sides" },
-        pair.map((turn, side) =>
-          el(
-            "div",
-            sideOf(rows, side),
-            turn ? turnView(turn, context[side]) : el("p", { class: "note" }, "no such turn"),
-          ),
-        ),
-      ),
-    ),
-    el(
-      "div",
-      { class: "sides" },
-      rows.map((row, side) =>
-        el("div", sideOf(rows, side), ending(row, bodies[side])),
-      ),
-    ),
+    lines.map((pair) => both(pair.map((turn, side) => turn ? turnView(turn, context[side]) : absent()))),
+    both(rows.map((row, side) => ending(row, bodies[side]))),
   );
 };
 
@@ -88,28 +59,17 @@ const sideOf = (rows, side) => {
     : { class: "side of-group", "data-side": group.tag, style: `--color: ${group.color}` };
 };
 
-const foldedTurns = (turns, context) => turns.map((turn) => turnView(turn, { ...context, at: "s-" }));
-
 const sideHead = (rows, bodies, side) => {
   const row = rows[side];
-  const choices = report.rows.filter((one) => one.item === row.item);
+  const choice = select(
+    `side-${"ab"[side]}`,
+    (key) => go({ compare: side ? [rows[0].key, key] : [key, rows[1].key] }),
+    report.rows.filter((one) => one.item === row.item).map((one) => episodeOption(one, one === row)),
+  );
   return el(
     "div",
     sideOf(rows, side),
-    el(
-      "label",
-      { class: "picker" },
-      el("span", { class: "unseen" }, ["First episode", "Second episode"][side]),
-      el(
-        "select",
-        {
-          id: `side-${"ab"[side]}`,
-          onchange: (event) =>
-            go({ compare: side ? [rows[0].key, event.target.value] : [event.target.value, rows[1].key] }),
-        },
-        choices.map((one) => el("option", { value: one.key, selected: one === row }, describeRow(one))),
-      ),
-    ),
+    picker(["First episode", "Second episode"][side], choice),
     el("p", {}, groupBadge(report.groups[row.group])),
     outcome(row, bodies[side]),
     parentNote(row, rows[1 - side]),

@@ -54,16 +54,18 @@ const verdictMark = (verdict, hidden = false) => {
 // A table whose rows stay rows where its columns fit. Where they do not, each row is a list of labels
 // and values on a small screen, or where there are few of them; else the columns go below each other
 // in parts, each beside the first ones. The first cell of a row is its head. Roles are named, as
-// lists lose those of a table.
+// lists lose those of a table. A column has a name and what its cells say of a record; columns that are
+// false are left out.
 const SMALL = 1080;
 const FEW = 2;
 
-const table = (caption, columns, rows) => {
+const table = (given, records) => {
+  const columns = given.filter(Boolean);
+  const rows = records.map((record) => columns.map(({ cell }) => cell(record)));
   const all = columns.map((_, index) => index);
   const place = el("div", { class: "scroll", role: "region", "aria-label": "table" });
   const draw = (parts) => {
-    const made = parts.map((part, number) => tablePart(number ? null : caption, columns, rows, part, number > 0));
-    place.replaceChildren(...made);
+    place.replaceChildren(...parts.map((part, place) => tablePart(columns, rows, part, place > 0)));
   };
   draw([all]);
   let width = 0;
@@ -87,18 +89,43 @@ const table = (caption, columns, rows) => {
   return said.length ? [place, legend("What the columns say", said)] : place;
 };
 
-// What names mean, to open with a key as well as with a pointer.
-const legend = (title, said) =>
+// Parts that recur: what is folded under a summary, remarks, names with values, labelled fields.
+const fold = (summary, attributes, ...content) =>
+  el("details", attributes, el("summary", {}, summary), content);
+
+const remark = (...content) => el("p", { class: "remark" }, content);
+
+const definitions = (kind, pairs) =>
   el(
-    "details",
-    { class: "legend note" },
-    el("summary", {}, title),
-    el("dl", {}, said.map(([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, text)))),
+    "dl",
+    { class: kind },
+    pairs.map(([name, value, more]) => el("div", { class: more }, el("dt", {}, name), el("dd", {}, value))),
   );
+
+const select = (id, onvalue, ...options) =>
+  el("select", { id, onchange: (event) => onvalue(event.target.value) }, options);
+
+// A button that shows the rest, once.
+const moreButton = (text, showAll) => {
+  const onclick = ({ target }) => {
+    showAll();
+    target.remove();
+  };
+  return el("button", { type: "button", class: "more", onclick }, text);
+};
+
+const picker = (label, control) =>
+  el("label", { class: "picker" }, el("span", { class: "unseen" }, label), control);
+
+// A column of numbers.
+const number = (name, cell, more = {}) => ({ name, cell, number: true, ...more });
+
+// What names mean, to open with a key as well as with a pointer.
+const legend = (title, said) => fold(title, { class: "legend note" }, definitions(null, said));
 
 // One part of a table: some of its columns. Nodes of a row's head can stand in one place alone, so
 // that further parts have copies.
-const tablePart = (caption, columns, rows, part, copied) => {
+const tablePart = (columns, rows, part, copied) => {
   const head = ({ number, name }) =>
     el("th", { scope: "col", role: "columnheader", class: number && "number" }, nodesOf(name, copied));
   const cell = (content, index) => {
@@ -112,7 +139,6 @@ const tablePart = (caption, columns, rows, part, copied) => {
   return el(
     "table",
     { role: "table" },
-    caption && el("caption", {}, caption),
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, part.map((index) => head(columns[index])))),
     el("tbody", { role: "rowgroup" }, rows.map(line)),
   );

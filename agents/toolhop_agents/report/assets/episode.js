@@ -16,21 +16,10 @@ const episodeView = (row, body, { previous, next, back, filters }) => {
       "div",
       { class: "bar" },
       el("a", { class: "back", href: back }, "← Episodes"),
-      el(
-        "span",
-        { class: "steps" },
-        step(previous, "Previous", "↑", filters),
-        step(next, "Next", "↓", filters),
-      ),
+      el("span", { class: "steps" }, step(previous, "Previous", "↑", filters), step(next, "Next", "↓", filters)),
       el(
         "button",
-        {
-          type: "button",
-          class: "quiet",
-          id: "raw",
-          "aria-pressed": String(rawText),
-          onclick: toggleRaw,
-        },
+        { type: "button", class: "quiet", id: "raw", "aria-pressed": String(rawText), onclick: toggleRaw },
         "Texts exactly as sent",
       ),
       comparePicker(row),
@@ -45,11 +34,7 @@ const episodeView = (row, body, { previous, next, back, filters }) => {
     timeline(row, body, turns, here),
     milestones(row, body),
     prompt(body),
-    el(
-      "ol",
-      { class: "turns" },
-      turns.map((turn) => el("li", {}, turnView(turn, { row, here }))),
-    ),
+    el("ol", { class: "turns" }, turns.map((turn) => el("li", {}, turnView(turn, { row, here })))),
     ending(row, body),
   );
 };
@@ -61,11 +46,7 @@ const toggleRaw = () => {
 
 const step = (row, label, sign, filters) =>
   row
-    ? el(
-        "a",
-        { href: hashOf({ episode: row.key, filters }), "aria-label": `${label} episode, ${row.item}` },
-        sign,
-      )
+    ? el("a", { href: hashOf({ episode: row.key, filters }), "aria-label": `${label} episode, ${row.item}` }, sign)
     : el("span", { "aria-hidden": "true", class: "off" }, sign);
 
 // An arm by name; of other groups the line says all that the name would.
@@ -94,32 +75,22 @@ const kicker = (row, body) =>
 const comparePicker = (row) => {
   const others = comparable(row);
   if (!others.length) return null;
-  return el(
-    "label",
-    { class: "picker" },
-    el("span", { class: "unseen" }, "Compare with"),
-    el(
-      "select",
-      {
-        id: "compare-with",
-        onchange: (event) => event.target.value && go({ compare: [row.key, event.target.value] }),
-      },
-      el("option", { value: "" }, "Compare with …"),
-      others.map(([label, rows]) =>
-        el(
-          "optgroup",
-          { label },
-          rows.map((one) => el("option", { value: one.key }, describeRow(one))),
-        ),
-      ),
-    ),
+  const choice = select(
+    "compare-with",
+    (key) => key && go({ compare: [row.key, key] }),
+    el("option", { value: "" }, "Compare with …"),
+    others.map(([label, rows]) => el("optgroup", { label }, rows.map((one) => episodeOption(one)))),
   );
+  return picker("Compare with", choice);
 };
 
-const describeRow = (row) =>
-  oneLine(
-    `${row.verdict} · ${report.groups[row.group].tag} ${report.groups[row.group].name} · epoch ${row.epoch}${row.parent ? ` · branch at turn ${row.prefix_turns + 1}` : ""} · ${row.name}`,
-  );
+const episodeOption = (row, selected = false) => el("option", { value: row.key, selected }, describeRow(row));
+
+const describeRow = (row) => {
+  const { tag, name } = report.groups[row.group];
+  const branch = row.parent ? ` · branch at turn ${row.prefix_turns + 1}` : "";
+  return oneLine(`${row.verdict} · ${tag} ${name} · epoch ${row.epoch}${branch} · ${row.name}`);
+};
 
 const related = (one, other) =>
   one.shared_prefix === other.key || other.shared_prefix === one.key || Boolean(one.shared_prefix && one.shared_prefix === other.shared_prefix);
@@ -170,13 +141,6 @@ const scored = (row) => {
   };
 };
 
-const factList = (facts) =>
-  el(
-    "dl",
-    { class: "outcome" },
-    facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
-  );
-
 const outcome = (row, body) => {
   const judged = row.verdict !== "errored" && row.verdict !== "unfinished";
   const { shown, folded } = judged
@@ -188,12 +152,7 @@ const outcome = (row, body) => {
   const tokens = row.tokens[0] + row.tokens[1];
   const facts = [
     ["gold", el("span", { dir: "auto" }, oneLine(body.gold))],
-    [
-      "answer",
-      body.given === null
-        ? "none"
-        : el("span", { dir: "auto", class: "given" }, oneLine(shorten(body.given, 300))),
-    ],
+    ["answer", body.given === null ? "none" : el("span", { dir: "auto" }, oneLine(shorten(body.given, 300)))],
     ...shown,
     ["ended", row.ending ? words(row.ending) : "not yet"],
     [
@@ -207,56 +166,40 @@ const outcome = (row, body) => {
     row.wall && ["time", seconds(row.wall)],
   ].filter(Boolean);
   return [
-    factList(facts),
+    definitions("outcome", facts),
     folded.length
-      ? el("details", { class: "fold" }, el("summary", {}, plural(folded.length, "other measure")), factList(folded))
+      ? fold(plural(folded.length, "other measure"), { class: "fold" }, definitions("outcome", folded))
       : null,
   ];
 };
 
 // The groups that the item belongs to, such as its scenario.
 const labels = (body) => {
-  const found = Object.entries(body.facets);
-  return found.length
-    ? el(
-        "p",
-        { class: "labels" },
-        found.map(([name, value]) => [
-          el("span", { class: "tag" }, `${oneLine(words(name))}: `, el("b", {}, oneLine(words(value)))),
-          " ",
-        ]),
-      )
-    : null;
+  const tags = Object.entries(body.facets).map(([name, value]) => [
+    el("span", { class: "tag" }, `${oneLine(words(name))}: `, el("b", {}, oneLine(words(value)))),
+    " ",
+  ]);
+  return tags.length ? el("p", { class: "labels" }, tags) : null;
 };
 
 // What judges were asked, what they said, and why.
 const judged = (body) => {
   if (!body.judged.length) return null;
   const judges = [...new Set(body.judged.map((one) => one.judge).filter(Boolean))].join(", ");
-  return el(
-    "details",
+  const line = (one) =>
+    el(
+      "li",
+      { dir: "auto" },
+      el("span", { class: "note" }, `${oneLine(words(one.about))} `),
+      one.to
+        ? [oneLine(one.text), alike(one.to)]
+        : el("b", {}, one.verdict === null ? "no answer" : oneLine(one.verdict)),
+      one.why ? oneLine(`: ${one.why}`) : null,
+    );
+  return fold(
+    `${plural(body.judged.length, "question")} to the judge${judges ? `: ${oneLine(judges)}` : ""}`,
     { class: "fold", open: true },
-    el(
-      "summary",
-      {},
-      plural(body.judged.length, "question"),
-      ` to the judge${judges ? `: ${oneLine(judges)}` : ""}`,
-    ),
-    el(
-      "ul",
-      { class: "judged" },
-      body.judged.map((one) =>
-        el(
-          "li",
-          { dir: "auto" },
-          el("span", { class: "note" }, `${oneLine(words(one.about))} `),
-          one.to
-            ? [oneLine(one.text), alike(one.to)]
-            : el("b", {}, one.verdict === null ? "no answer" : oneLine(one.verdict)),
-          one.why ? oneLine(`: ${one.why}`) : null,
-        ),
-      ),
-    ),
+    el("ul", { class: "judged" }, body.judged.map(line)),
   );
 };
 
@@ -273,9 +216,7 @@ const parentNote = (row, beside) => {
   if (!row.parent) return null;
   const parent = rowOf.get(row.shared_prefix);
   const name = oneLine(row.parent);
-  return el(
-    "p",
-    { class: "remark" },
+  return remark(
     `Branch of `,
     parent ? el("a", { href: episodeLink(parent) }, name) : name,
     ` from turn ${row.prefix_turns + 1}, ${row.last_level} feedback. `,
@@ -327,10 +268,7 @@ const timeline = (row, body, turns, here) => {
       ["replies", took(replies, seconds), ""].filter((text) => text !== null).join(" "),
       el("span", { class: "key good" }),
       ["calls", took(tools, seconds), ""].filter((text) => text !== null).join(" "),
-      turns.some((turn) => turn.calls.some((call) => call.error)) && [
-        el("span", { class: "key bad" }),
-        "failed",
-      ],
+      parts.some((part) => part.kind === "bad") && [el("span", { class: "key bad" }), "failed"],
       el("span", { id: "part-said", "aria-hidden": "true" }),
     ),
   );
@@ -351,55 +289,36 @@ const moveAlong = (event) => {
   next.focus();
 };
 
-const milestones = (row, body) =>
-  body.milestones.length
-    ? el(
-        "details",
-        { class: "fold" },
-        el("summary", {}, `${plural(body.milestones.length, benchmarkOf(row).milestone)}, ${row.milestones[0]} reached`),
-        el(
-          "ol",
-          { class: "chain" },
-          body.milestones.map(([label, expected, reached]) =>
-            el(
-              "li",
-              {},
-              verdictMark(reached ? "right" : "wrong"),
-              el("code", {}, oneLine(label)),
-              expected && [" → ", el("span", { dir: "auto" }, oneLine(expected))],
-            ),
-          ),
-        ),
-      )
-    : null;
-
-const prompt = (body) =>
-  el(
-    "details",
-    { class: "fold", id: "prompt" },
+const milestones = (row, body) => {
+  if (!body.milestones.length) return null;
+  const summary = `${plural(body.milestones.length, benchmarkOf(row).milestone)}, ${row.milestones[0]} reached`;
+  const line = ([label, expected, reached]) =>
     el(
-      "summary",
+      "li",
       {},
-      `Prompt`,
-      el(
-        "span",
-        { class: "note" },
-        ` ${plural(body.messages.length, "message")}${body.tools.length ? `, ${plural(body.tools.length, "tool")} on offer` : ""}`,
-      ),
-    ),
+      verdictMark(reached ? "right" : "wrong"),
+      el("code", {}, oneLine(label)),
+      expected && [" → ", el("span", { dir: "auto" }, oneLine(expected))],
+    );
+  return fold(summary, { class: "fold" }, el("ol", { class: "chain" }, body.milestones.map(line)));
+};
+
+const prompt = (body) => {
+  const offered = body.tools.length ? `, ${plural(body.tools.length, "tool")} on offer` : "";
+  const note = el("span", { class: "note" }, ` ${plural(body.messages.length, "message")}${offered}`);
+  return fold(
+    ["Prompt", note],
+    { class: "fold", id: "prompt" },
     body.messages.map((message) =>
       el("div", { class: "message" }, el("div", { class: "role" }, message.role), block(message.text)),
     ),
     body.tools.length ? el("p", { class: "note" }, `Tools: ${body.tools.map(oneLine).join(", ")}`) : null,
   );
+};
 
 const ending = (row, body) => {
   if (!body.end)
-    return el(
-      "p",
-      { class: "ending remark" },
-      "No end was written: the episode is under way, or was cut off.",
-    );
+    return el("p", { class: "ending remark" }, "No end was written: the episode is under way, or was cut off.");
   const reason = body.end.reason ? [": ", ...readable(body.end.reason)] : [];
   return el(
     "p",

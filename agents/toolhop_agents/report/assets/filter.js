@@ -96,12 +96,7 @@ const snippet = (hit, query) => {
 
 // A text on one line with the words of a query marked.
 const marked = (text, query) => {
-  const words = new RegExp(
-    patterns(query)
-      .map((pattern) => pattern.source)
-      .join("|"),
-    "giu",
-  );
+  const words = new RegExp(patterns(query).map((pattern) => pattern.source).join("|"), "giu");
   const nodes = [];
   let from = 0;
   for (const found of text.matchAll(words)) {
@@ -113,26 +108,16 @@ const marked = (text, query) => {
 
 // The bar above the list. `change(name, value)` gets every choice.
 const filterBar = (filters, change) => {
-  const choice = (name, label, options) =>
-    options.length > (name === "error" ? 0 : 1) || filters[name]
-      ? el(
-          "label",
-          {},
-          el("span", {}, label),
-          el(
-            "select",
-            { id: `filter-${name}`, onchange: (event) => change(name, event.target.value) },
-            el("option", { value: "" }, "all"),
-            options.map(([value, number, text]) =>
-              el(
-                "option",
-                { value, selected: filters[name] === value },
-                `${oneLine(text ?? words(value))} (${count(number)})`,
-              ),
-            ),
-          ),
-        )
-      : null;
+  const labelled = (label, control) => el("label", {}, el("span", {}, label), control);
+  const choice = (name, label, options) => {
+    if (options.length <= (name === "error" ? 0 : 1) && !filters[name]) return null;
+    const shown = options.map(([value, number, text]) =>
+      el("option", { value, selected: filters[name] === value }, `${oneLine(text ?? words(value))} (${count(number)})`),
+    );
+    const all = el("option", { value: "" }, "all");
+    return labelled(label, select(`filter-${name}`, (value) => change(name, value), all, shown));
+  };
+  const plain = (name) => choice(name, PLAIN[name][0], optionsOf(PLAIN[name][1]));
   const verdicts = Object.entries(VERDICTS)
     .map(([name, [text, test]]) => [name, report.rows.filter(test).length, text])
     .filter(([, number]) => number);
@@ -141,73 +126,49 @@ const filterBar = (filters, change) => {
     report.rows.filter((row) => row.group === group.index).length,
     `${group.tag} ${group.name}`,
   ]);
-  const search = el("input", {
+  const typed = (name, attributes) =>
+    el("input", {
+      ...attributes,
+      autocomplete: "off",
+      spellcheck: "false",
+      value: filters[name] ?? "",
+      oninput: (event) => change(name, event.target.value.trim(), 150),
+    });
+  const search = typed("q", {
     type: "search",
     id: "search",
     placeholder: "Search everything that was said",
     "aria-label": "Search the full text of all episodes",
-    autocomplete: "off",
-    spellcheck: "false",
-    value: filters.q ?? "",
-    oninput: (event) => change("q", event.target.value.trim(), 150),
   });
+  const orders = Object.entries(SORTS).map(([value, [text]]) =>
+    el("option", { value, selected: (filters.sort ?? "") === value }, text),
+  );
   const selects = [
     choice("verdict", "Verdict", verdicts),
     choice("group", report.ablations.length ? "Arm" : "Group", groups),
-    choice("benchmark", "Benchmark", optionsOf(PLAIN.benchmark[1])),
-    report.runs.length < report.groups.length && choice(
-      "run",
-      "Run",
-      optionsOf(PLAIN.run[1]).map(([value, number]) => [value, number, value]),
-    ),
+    plain("benchmark"),
+    report.runs.length < report.groups.length &&
+      choice("run", "Run", optionsOf(PLAIN.run[1]).map(([value, number]) => [value, number, value])),
     choice(
       "finding",
       "Diagnosis",
       report.findings.map((one, index) => [String(index), one.episodes.length, words(one.kind)]),
     ),
-    choice("mode", "Mode", optionsOf(PLAIN.mode[1])),
-    choice("level", "Feedback", optionsOf(PLAIN.level[1])),
-    choice(
-      "error",
-      "Error code",
-      optionsOf((row) => Object.keys(row.codes)),
-    ),
-    choice("domain", "Domain", optionsOf(PLAIN.domain[1])),
-    el(
-      "label",
-      {},
-      el("span", {}, "Item id"),
-      el("input", {
-        id: "filter-item",
-        type: "text",
-        autocomplete: "off",
-        spellcheck: "false",
-        value: filters.item ?? "",
-        oninput: (event) => change("item", event.target.value.trim(), 150),
-      }),
-    ),
-    el(
-      "label",
-      {},
-      el("span", {}, "Order"),
-      el(
-        "select",
-        { id: "filter-sort", onchange: (event) => change("sort", event.target.value) },
-        Object.entries(SORTS).map(([value, [text]]) =>
-          el("option", { value, selected: (filters.sort ?? "") === value }, text),
-        ),
-      ),
-    ),
+    plain("mode"),
+    plain("level"),
+    choice("error", "Error code", optionsOf((row) => Object.keys(row.codes))),
+    plain("domain"),
+    labelled("Item id", typed("item", { id: "filter-item", type: "text" })),
+    labelled("Order", select("filter-sort", (value) => change("sort", value), orders)),
   ];
   const used = FILTERS.filter((name) => name !== "q" && name !== "sort" && filters[name]).length;
   return el(
     "search",
     { class: "filters" },
     search,
-    el(
-      "details",
+    fold(
+      used ? `Filters (${used})` : "Filters",
       { class: "more-filters", open: used > 0 || window.innerWidth > 900 },
-      el("summary", {}, used ? `Filters (${used})` : "Filters"),
       el("div", { class: "choices" }, selects),
     ),
   );

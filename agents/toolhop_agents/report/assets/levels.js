@@ -2,46 +2,31 @@
 
 const levelsSection = () => {
   if (!report.pairs.length) return null;
-  const columns = [
-    { name: "levels" },
-    { name: "episodes" },
-    { name: "measure" },
-    { name: "pairs", number: true },
-    ...levelNames(report.pairs.map(({ before, after }) => [before, after])).map((name) => ({ name, number: true })),
-    { name: "right → wrong", number: true },
-    { name: "wrong → right", number: true },
-    { name: "difference", number: true, says: "Second level minus first, with its 95 % interval." },
-    { name: "p", number: true, says: "Exact test over items." },
+  const rows = report.pairs
+    .flatMap((one) => [{ one, e: one.all, which: "all" }, { one, e: one.failed, which: "with a failed call" }])
+    .filter(({ e }) => e);
+  const name = ({ one }) => [
+    el("b", {}, `${one.before} → ${one.after}`),
+    oneLine(` ${one.agent} · ${one.mode}`),
+    el("span", { class: "note" }, ` ${one.how}`),
   ];
-  const line = (one, figures, which) => {
-    const lead = leadOf(benchmarkOf(one));
-    return [
-      [
-        el("b", {}, `${one.before} → ${one.after}`),
-        oneLine(` ${one.agent} · ${one.mode}`),
-        el("span", { class: "note" }, ` ${one.how}`),
-      ],
-      which,
-      headingOf(lead),
-      count(figures.n),
-      inUnit(lead, figures.before),
-      inUnit(lead, figures.after),
-      figures.lost === null ? "–" : count(figures.lost),
-      figures.gained === null ? "–" : count(figures.gained),
-      withInterval(lead, figures),
-      chance(figures.p),
-    ];
-  };
-  const rows = report.pairs.flatMap((one) =>
-    [one.all && line(one, one.all, "all"), one.failed && line(one, one.failed, "with a failed call")].filter(Boolean),
-  );
+  const of = ({ one, e }) => [leadOf(benchmarkOf(one)), e];
+  const columns = [
+    { name: "levels", cell: name },
+    { name: "episodes", cell: ({ which }) => which },
+    ...effectColumns(report.pairs.map(({ before, after }) => [before, after]), of),
+    number("difference", (row) => withInterval(...of(row)), {
+      says: "Second level minus first, with its 95 % interval.",
+    }),
+    number("p", ({ e }) => chance(e.p_value), { says: "Exact test over items." }),
+  ];
   const discordant = report.pairs.filter((one) => one.discordant.length);
   return section(
     "levels",
     "Feedback levels, paired",
     "Answers under two levels of feedback. Forked pairs share their turns up to the change; separate ones share the item and the epoch.",
     Object.entries(report.benchmarks).map(([name, benchmark]) => levelChart(name, leadOf(benchmark))),
-    table(null, columns, rows),
+    table(columns, rows),
     disagreements(
       report.pairs.flatMap((one) =>
         [one.all, one.failed].map((e) => [`${one.before} → ${one.after}, ${one.agent}`, e]),
@@ -59,12 +44,6 @@ const signed = (measure, value) =>
 const levelChart = (name, lead) => {
   const marks = report.pairs
     .filter((one) => one.all && one.benchmark === name)
-    .map((one, index) => ({
-      ...one.all,
-      name: String(index + 1),
-      label: `${one.agent} · ${one.mode}: ${one.before} → ${one.after}`,
-    }));
-  return marks.length
-    ? differenceChart(`Difference: ${lead.heading}`, "lines: 95 % intervals", lead, marks)
-    : null;
+    .map((one) => ({ ...one.all, label: `${one.agent} · ${one.mode}: ${one.before} → ${one.after}` }));
+  return marks.length ? differenceChart("95 %", lead, marks) : null;
 };

@@ -12,17 +12,8 @@ const episodeList = (open) => {
   let first = -1;
   let last = -1;
   const space = el("div", { class: "space", role: "presentation" });
-  const box = el(
-    "div",
-    {
-      class: "list",
-      id: "list",
-      role: "listbox",
-      tabindex: "0",
-      "aria-label": "Episodes: arrow keys to move, Enter to open",
-    },
-    space,
-  );
+  const name = "Episodes: arrow keys to move, Enter to open";
+  const box = el("div", { class: "list", id: "list", role: "listbox", tabindex: "0", "aria-label": name }, space);
 
   const draw = (force = false) => {
     const from = Math.max(0, Math.floor(box.scrollTop / ROW) - BEYOND);
@@ -36,9 +27,18 @@ const episodeList = (open) => {
   };
 
   const line = (row, place) => {
-    const group = report.groups[row.group];
     const failed = failures(row);
     const hit = hits.get(row);
+    const notes = [
+      row.epoch > 1 && `epoch ${row.epoch}`,
+      row.attempt > 1 && `attempt ${row.attempt}`,
+      row.parent && "branch",
+      !row.counts && row.verdict !== "unfinished" && "not counted",
+    ];
+    const facts = [
+      failed ? el("span", { class: "failed" }, `${failed} failed`) : null,
+      row.verdict === "scored" ? ` ${leadValue(row)}` : row.milestones[1] ? ` ${row.milestones.join("/")}` : null,
+    ];
     return el(
       "div",
       {
@@ -62,17 +62,9 @@ const episodeList = (open) => {
           "div",
           { class: "row-head" },
           el("b", {}, oneLine(row.item)),
-          groupBadge(group),
-          row.epoch > 1 && el("span", { class: "note" }, `epoch ${row.epoch}`),
-          row.attempt > 1 && el("span", { class: "note" }, `attempt ${row.attempt}`),
-          row.parent && el("span", { class: "note" }, "branch"),
-          !row.counts && row.verdict !== "unfinished" && el("span", { class: "note" }, "not counted"),
-          el(
-            "span",
-            { class: "row-facts" },
-            failed ? el("span", { class: "failed" }, `${failed} failed`) : null,
-            row.verdict === "scored" ? ` ${leadValue(row)}` : row.milestones[1] ? ` ${row.milestones.join("/")}` : null,
-          ),
+          groupBadge(report.groups[row.group]),
+          notes.filter(Boolean).map((note) => el("span", { class: "note" }, note)),
+          el("span", { class: "row-facts" }, facts),
         ),
         el("div", { class: "row-more" }, hit ? snippet(hit, query) : oneLine(row.question)),
       ),

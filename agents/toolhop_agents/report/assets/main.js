@@ -32,9 +32,7 @@ const showRoute = async ({ again = false } = {}) => {
     else await showEpisodes(route, mine, again);
   } catch (error) {
     [split, shownEpisode] = [null, null];
-    main.replaceChildren(
-      el("p", { class: "wait" }, `This part of the report cannot be read: ${error.message}`),
-    );
+    main.replaceChildren(wait(`This part of the report cannot be read: ${error.message}`));
     throw error;
   }
 };
@@ -52,10 +50,10 @@ const showCompare = async (route, mine) => {
   byId("compare-title").focus({ preventScroll: true });
 };
 
+const wait = (...content) => el("p", { class: "wait" }, content);
+
 const missing = (key) =>
-  el(
-    "p",
-    { class: "wait" },
+  wait(
     `This report has no episode “${oneLine(key)}”. `,
     report.selection && "It holds a part of the run; toolhop show RUN ITEM reads any other. ",
     el("a", { href: hashOf({ view: "episodes" }) }, "All episodes"),
@@ -70,7 +68,7 @@ const showEpisodes = async (route, mine, again) => {
   if (!route.episode) {
     shownEpisode = null;
     list.open(null);
-    split.detail.replaceChildren(el("p", { class: "wait" }, "Choose an episode."));
+    split.detail.replaceChildren(wait("Choose an episode."));
     return;
   }
   const row = rowOf.get(route.episode);
@@ -210,15 +208,13 @@ const start = async () => {
     main.focus();
   });
   if (typeof DecompressionStream === "undefined") {
-    main.replaceChildren(
-      el("p", { class: "wait" }, "This browser cannot unpack the report. Browsers from 2023 on can."),
-    );
+    main.replaceChildren(wait("This browser cannot unpack the report. Browsers from 2023 on can."));
     return;
   }
   try {
     await loadReport();
   } catch (error) {
-    main.replaceChildren(el("p", { class: "wait" }, `The report's data cannot be read: ${error.message}`));
+    main.replaceChildren(wait(`The report's data cannot be read: ${error.message}`));
     throw error;
   }
   byId("run-names").textContent = document.title;

@@ -1,33 +1,22 @@
 // The figures: a chart and a table each.
 
-const overview = () =>
-  allOf().episodes
-    ? figures()
-    : el(
-        "div",
-        { class: "overview" },
-        heading(),
-        el("p", { class: "intro" }, "No episode has begun."),
-        runsSection(),
-      );
+const overview = () => {
+  const parts = allOf().episodes ? figures() : el("p", { class: "intro" }, "No episode has begun.");
+  return el("div", { class: "overview" }, heading(), parts, runsSection());
+};
 
-const figures = () =>
-  el(
-    "div",
-    { class: "overview" },
-    heading(),
-    report.ablations.map(ablationSection),
-    levelsSection(),
-    answersSection(),
-    totalsSection(),
-    facetSections(),
-    findingsSection(),
-    errorsSection(),
-    milestoneSections(),
-    costSection(),
-    differencesSection(),
-    runsSection(),
-  );
+const figures = () => [
+  report.ablations.map(ablationSection),
+  levelsSection(),
+  answersSection(),
+  totalsSection(),
+  facetSections(),
+  findingsSection(),
+  errorsSection(),
+  milestoneSections(),
+  costSection(),
+  differencesSection(),
+];
 
 const section = (id, title, intro, ...content) =>
   el(
@@ -53,11 +42,7 @@ const heading = () => {
     "div",
     { class: "heading" },
     el("h1", {}, document.title),
-    el(
-      "ul",
-      { class: "facts" },
-      facts.map(([value, name]) => el("li", {}, el("b", {}, value), ` ${name}`)),
-    ),
+    el("ul", { class: "facts" }, facts.map(([value, name]) => el("li", {}, el("b", {}, value), ` ${name}`))),
     effects(),
     settings(),
     underWay(),
@@ -130,16 +115,19 @@ const underWay = () => {
   const open = report.runs.filter((run) => run.status === "started");
   if (!open.length) return null;
   const names = open.map((run) => run.label).join(", ");
-  return el(
-    "p",
-    { class: "remark" },
-    `Not ended when this page was made: ${names}. Unfinished episodes are in no figure.`,
-  );
+  return remark(`Not ended when this page was made: ${names}. Unfinished episodes are in no figure.`);
 };
 
-const groupColumn = { name: "", label: "" };
-
 const groupCell = (group) => groupBadge(group) || oneLine(group.name);
+
+const groupColumn = (groupOf = (group) => group) => ({ name: "", label: "", cell: (one) => groupCell(groupOf(one)) });
+
+const measureColumns = (measures, { explained = false } = {}) =>
+  measures.map((measure) =>
+    number(headingOf(measure), ({ figures }) => figureOf(measure, figures[measure.name]), {
+      says: explained && measure.says,
+    }),
+  );
 
 const episodesOf = (group, more = {}) => hashOf({ view: "episodes", filters: { group: group.tag, ...more } });
 
@@ -158,8 +146,8 @@ const answersSection = () =>
 // Those that tables leave out, such as counters of kinds of errors.
 const otherMeasures = () => {
   const others = ownMeasures().filter((measure) => !measure.in_tables);
-  return others.some((measure) => known(measure)).length
-    ? el("details", { class: "others" }, el("summary", {}, "Other measures"), measureTable(others))
+  return others.some((measure) => known(measure))
+    ? fold("Other measures", { class: "others" }, measureTable(others))
     : null;
 };
 
@@ -235,19 +223,8 @@ const ownMeasures = () => {
 
 const measureTable = (all, counted = false) => {
   const measures = all.filter((measure) => known(measure));
-  const columns = [
-    groupColumn,
-    counted && { name: "episodes", number: true },
-    ...measures.map((measure) => ({ name: headingOf(measure), number: true, says: measure.says })),
-  ].filter(Boolean);
-  const rows = report.groups.map((group) =>
-    [
-      groupCell(group),
-      counted && el("a", { href: episodesOf(group) }, episodesText(group)),
-      ...measures.map((measure) => figureOf(measure, group.figures[measure.name])),
-    ].filter((cell) => cell !== false),
-  );
-  return table(null, columns, rows);
+  const episodes = number("episodes", (group) => el("a", { href: episodesOf(group) }, episodesText(group)));
+  return table([groupColumn(), counted && episodes, ...measureColumns(measures, { explained: true })], report.groups);
 };
 
 // Figures over all modes of an agent in a run, which each of its groups carries.
@@ -261,21 +238,16 @@ const totalsSection = () => {
     groups.some((group) => Object.values(group.totals).some((total) => name in total)),
   );
   const rows = groups.flatMap((group) =>
-    Object.entries(group.totals).map(([total, figures]) => [
-      total,
-      oneLine(group.agent),
-      ...(report.runs.length > 1 ? [oneLine(report.runs[group.run].label)] : []),
-      ...measures.map((measure) => figureOf(measure, figures[measure.name])),
-    ]),
+    Object.entries(group.totals).map(([total, figures]) => ({ group, total, figures })),
   );
   const columns = [
-    { name: "total" },
-    { name: "agent" },
-    ...(report.runs.length > 1 ? [{ name: "run" }] : []),
-    ...measures.map((one) => ({ name: headingOf(one), number: true })),
+    { name: "total", cell: ({ total }) => total },
+    { name: "agent", cell: ({ group }) => oneLine(group.agent) },
+    report.runs.length > 1 && { name: "run", cell: ({ group }) => oneLine(report.runs[group.run].label) },
+    ...measureColumns(measures),
   ];
   const said = Object.assign({}, ...groups.map((group) => benchmarkOf(group).totals));
-  return section("totals", "Totals", null, table(null, columns, rows), legend("What the totals say", Object.entries(said)));
+  return section("totals", "Totals", null, table(columns, rows), legend("What the totals say", Object.entries(said)));
 };
 
 // More rows than these are folded.
@@ -294,38 +266,23 @@ const facetSections = () => {
     if (!splits || seen.has(same)) return null;
     seen.add(same);
     const measures = ownMeasures().filter((measure) => measure.in_tables && known(measure, lines));
-    const several = report.groups.length > 1;
     // What is compared stands together: the groups of one value below each other.
     const values = [...new Set(lines.map((one) => one.value))];
     lines.sort((one, other) => values.indexOf(one.value) - values.indexOf(other.value));
-    const rows = lines.map((one) => [
-      oneLine(words(one.value)),
-      ...(several ? [groupCell(one.group)] : []),
-      count(one.episodes),
-      ...measures.map((measure) => figureOf(measure, one.figures[measure.name])),
-    ]);
     const columns = [
-      { name: words(facet) },
-      ...(several ? [groupColumn] : []),
-      { name: "episodes", number: true },
-      ...measures.map((one) => ({ name: headingOf(one), number: true })),
+      { name: words(facet), cell: ({ value }) => oneLine(words(value)) },
+      report.groups.length > 1 && groupColumn(({ group }) => group),
+      number("episodes", ({ episodes }) => count(episodes)),
+      ...measureColumns(measures),
     ];
-    const shown = table(null, columns, rows);
-    const folded = rows.length > MANY_ROWS;
-    return section(
-      `by-${facet}`,
-      `By ${words(facet)}`,
-      null,
-      folded ? el("details", {}, el("summary", {}, plural(rows.length, "row")), shown) : shown,
-    );
+    const shown = table(columns, lines);
+    const content = lines.length > MANY_ROWS ? fold(plural(lines.length, "row"), {}, shown) : shown;
+    return section(`by-${facet}`, `By ${words(facet)}`, null, content);
   });
 };
 
 const episodesText = (group) => {
-  const extra = [
-    group.errored && `${count(group.errored)} errored`,
-    group.unfinished && `${count(group.unfinished)} unfinished`,
-  ].filter(Boolean);
+  const extra = ["errored", "unfinished"].filter((name) => group[name]).map((name) => `${count(group[name])} ${name}`);
   return extra.length ? `${count(group.episodes)} (${extra.join(", ")})` : count(group.episodes);
 };
 
@@ -346,16 +303,12 @@ const finding = (one, index) => {
     number === 1
       ? episodeLink(rowOf.get(one.episodes[0]))
       : hashOf({ view: "episodes", filters: { finding: String(index) } });
+  const links = one.count > 0 && el("p", { class: "links" }, number ? el("a", { href: link }, text) : text);
   return el(
     "li",
     { class: `finding-${one.severity}` },
     el("div", {}, el("b", {}, words(one.kind)), el("span", { class: "severity" }, one.severity)),
-    el(
-      "div",
-      {},
-      el("p", {}, ...readable(one.text)),
-      one.count > 0 && el("p", { class: "links" }, number ? el("a", { href: link }, text) : text),
-    ),
+    el("div", {}, el("p", {}, readable(one.text)), links),
   );
 };
 
@@ -370,59 +323,36 @@ const differencesSection = () => {
     items.get(row.item).push(row);
   }
   const differing = [...items].filter(([, rows]) => new Set(rows.map((row) => row.verdict)).size > 1);
-  const number = report.selection?.differing ?? differing.length;
-  if (!number) return null;
-  const columns = [
-    { name: "item" },
-    ...report.groups.map((group) => ({ name: groupChip(group), label: group.name })),
-    { name: "", label: "compare" },
-  ];
-  const line = ([item, rows]) => {
-    const right = rows.find((row) => row.verdict === "right");
-    const wrong = rows.find((row) => row.verdict === "wrong");
-    const cell = (group) => {
-      const found = rows.filter((row) => row.group === group.index);
-      return found.length
-        ? el(
-            "span",
-            { class: "marks" },
-            found
-              .slice(0, 8)
-              .map((row) =>
-                el(
-                  "a",
-                  { href: episodeLink(row), tabindex: -1, "aria-label": `${row.verdict}, ${item}, ${group.name}` },
-                  verdictMark(row.verdict, true),
-                ),
-              ),
-          )
-        : "–";
-    };
-    return [
-      oneLine(item),
-      ...report.groups.map(cell),
-      el("a", { href: hashOf({ compare: [right.key, wrong.key] }) }, "side by side"),
-    ];
+  const many = report.selection?.differing ?? differing.length;
+  if (!many) return null;
+  const mark = (group, row) => {
+    const label = `${row.verdict}, ${row.item}, ${group.name}`;
+    return el("a", { href: episodeLink(row), tabindex: -1, "aria-label": label }, verdictMark(row.verdict, true));
   };
-  const place = el("div", { class: "matrix" }, table(null, columns, differing.slice(0, DIFFERING).map(line)));
-  const more =
-    differing.length > DIFFERING &&
-    el(
-      "button",
-      {
-        type: "button",
-        class: "more",
-        onclick: (event) => {
-          place.replaceChildren(table(null, columns, differing.map(line)));
-          event.target.remove();
-        },
-      },
-      `Show all ${count(differing.length)} items`,
-    );
+  const marks = (group, rows) => {
+    const found = rows.filter((row) => row.group === group.index).slice(0, 8);
+    return found.length ? el("span", { class: "marks" }, found.map((row) => mark(group, row))) : "–";
+  };
+  const sideBySide = (rows) => {
+    const pair = ["right", "wrong"].map((verdict) => rows.find((row) => row.verdict === verdict).key);
+    return el("a", { href: hashOf({ compare: pair }) }, "side by side");
+  };
+  const columns = [
+    { name: "item", cell: ([item]) => oneLine(item) },
+    ...report.groups.map((group) => ({
+      name: groupChip(group),
+      label: group.name,
+      cell: ([, rows]) => marks(group, rows),
+    })),
+    { name: "", label: "compare", cell: ([, rows]) => sideBySide(rows) },
+  ];
+  const place = el("div", { class: "matrix" }, table(columns, differing.slice(0, DIFFERING)));
+  const showAll = () => place.replaceChildren(table(columns, differing));
+  const more = differing.length > DIFFERING && moreButton(`Show all ${count(differing.length)} items`, showAll);
   return section(
     "differences",
     "Where they differ",
-    `${plural(number, "item")} of ${count(report.selection?.judged ?? items.size)} with right and wrong answers (${leadNames()}).` +
+    `${plural(many, "item")} of ${count(report.selection?.judged ?? items.size)} with right and wrong answers (${leadNames()}).` +
       (report.selection ? ` Of ${count(differing.length)} of them this page holds both, and some episodes of each.` : ""),
     report.groups.length > 1 && el("p", { class: "note" }, report.groups.map((group) => [groupBadge(group), " "])),
     place,
@@ -435,24 +365,14 @@ const runsSection = () =>
     "runs",
     "Runs",
     null,
-    report.runs.map((run, index) =>
-      el(
-        "details",
+    report.runs.map((run, index) => {
+      const state = run.status === "success" ? "ended" : run.status === "started" ? "not ended" : run.status;
+      const note = el("span", { class: "note" }, ` ${state}, ${plural(allOf().runs[index] ?? 0, "episode")}`);
+      return fold(
+        [el("b", {}, oneLine(run.label)), note],
         { class: "run" },
-        el(
-          "summary",
-          {},
-          el("b", {}, oneLine(run.label)),
-          el(
-            "span",
-            { class: "note" },
-            ` ${run.status === "success" ? "ended" : run.status === "started" ? "not ended" : run.status}, ${plural(allOf().runs[index] ?? 0, "episode")}`,
-          ),
-        ),
-        run.fault && el("p", { class: "remark" }, ...readable(run.fault)),
-        run.unreadable.length
-          ? el("p", { class: "remark" }, `Left out: ${run.unreadable.map(oneLine).join("; ")}`)
-          : null,
+        run.fault && remark(readable(run.fault)),
+        run.unreadable.length ? remark(`Left out: ${run.unreadable.map(oneLine).join("; ")}`) : null,
         facts({
           agent: run.agent,
           data: run.data,
@@ -463,8 +383,8 @@ const runsSection = () =>
           ...run.sandbox,
           ...run.versions,
         }),
-      ),
-    ),
+      );
+    }),
     el("p", { class: "note" }, `Made ${report.made_at.replace("T", " ")} by toolhop-env ${report.version}.`),
   );
 
@@ -472,18 +392,10 @@ const runsSection = () =>
 const LONG_SETTING = 90;
 
 const facts = (values) =>
-  el(
-    "dl",
-    { class: "settings" },
+  definitions(
+    "settings",
     Object.entries(values)
       .filter(([, value]) => value !== null && value !== "")
       .map(([name, value]) => [words(name), typeof value === "string" ? value : JSON.stringify(value)])
-      .map(([name, text]) =>
-        el(
-          "div",
-          { class: text.length > LONG_SETTING && "long" },
-          el("dt", {}, oneLine(name)),
-          el("dd", {}, oneLine(text)),
-        ),
-      ),
+      .map(([name, text]) => [oneLine(name), oneLine(text), text.length > LONG_SETTING && "long"]),
   );

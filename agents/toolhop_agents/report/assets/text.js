@@ -32,19 +32,8 @@ const block = (text, { nodes = readable, kind = "" } = {}) => {
     return pre;
   }
   pre.append(...readable(text.slice(0, LONG)));
-  const more = el(
-    "button",
-    {
-      type: "button",
-      class: "more",
-      onclick: () => {
-        pre.replaceChildren(...nodes(text));
-        more.remove();
-      },
-    },
-    `Show all ${count(text.length)} characters`,
-  );
-  return el("div", {}, pre, more);
+  const showAll = () => pre.replaceChildren(...nodes(text));
+  return el("div", {}, pre, moreButton(`Show all ${count(text.length)} characters`, showAll));
 };
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[{}[\],:]/gu;

@@ -3,6 +3,7 @@
 // `at` is what ids begin with: two episodes may stand side by side.
 const turnView = (turn, { row, here, at = "" }) => {
   const { reply, calls, changes } = turn;
+  const left = reply.left.map((call) => `${oneLine(call.name)}(${oneLine(shorten(call.args, 120))})`);
   const tokens = reply.in + reply.out;
   const facts = [
     took(tokens, () => `${count(reply.in)} tokens in, ${count(reply.out)} out`),
@@ -17,25 +18,17 @@ const turnView = (turn, { row, here, at = "" }) => {
   return el(
     "section",
     { class: "turn", id: `${at}turn-${reply.turn}`, tabindex: "-1", "aria-label": `Turn ${reply.turn}` },
-    changes.map((change) => el("p", { class: "remark" }, oneLine(change))),
+    changes.map((change) => remark(oneLine(change))),
     el(
       "div",
       { class: "turn-head" },
       el("a", { href: here({ turn: reply.turn }), tabindex: at ? null : -1 }, `Turn ${reply.turn}`),
       el("span", { class: "note" }, facts.join(" · ")),
     ),
-    reply.thoughts
-      ? el("details", { class: "further" }, el("summary", {}, "Thoughts"), block(reply.thoughts, { kind: "said" }))
-      : null,
+    reply.thoughts ? fold("Thoughts", { class: "further" }, block(reply.thoughts, { kind: "said" })) : null,
     reply.text ? said(reply.text, calls.length === 0) : null,
     calls.map((call) => callView(call, { row, here, at })),
-    reply.left.length
-      ? el(
-          "p",
-          { class: "remark" },
-          `Not run, the episode ended before: ${reply.left.map((call) => `${oneLine(call.name)}(${oneLine(shorten(call.args, 120))})`).join(", ")}`,
-        )
-      : null,
+    left.length ? remark(`Not run, the episode ended before: ${left.join(", ")}`) : null,
   );
 };
 
@@ -44,18 +37,16 @@ const TAG = /<answer>((?:(?!<answer>)[^])*?)<\/answer>/gu;
 const said = (text, last) => {
   const place = block(text, { kind: "said" });
   if (!last || rawText) return place;
-  const tags = [...text.matchAll(TAG)];
-  const tag = tags.at(-1);
+  const tag = [...text.matchAll(TAG)].at(-1);
   if (!tag || text.length > LONG) return place;
   const from = tag.index + "<answer>".length;
-  const pre = el(
+  return el(
     "pre",
     { class: "foreign said", dir: "auto" },
-    ...readable(text.slice(0, from)),
-    el("mark", { class: "answer" }, ...readable(tag[1])),
-    ...readable(text.slice(from + tag[1].length)),
+    readable(text.slice(0, from)),
+    el("mark", { class: "answer" }, readable(tag[1])),
+    readable(text.slice(from + tag[1].length)),
   );
-  return pre;
 };
 
 const ACTIONS = {
@@ -104,34 +95,30 @@ const callView = (call, { row, here, at }) =>
       el("span", { class: "note time" }, call.outcome ? took(call.wall, seconds) : "not run"),
     ),
     call.args ? pretty(call.args, "args") : el("p", { class: "note" }, "no arguments"),
-    el(
-      "div",
-      { class: "feedback" },
-      el("div", { class: "label" }, call.error ? `feedback, ${call.level}` : call.action === "ask_user" ? "the user" : call.action ? "answer" : "tool result"),
-      pretty(call.feedback),
-    ),
+    labelled("feedback", spokenBy(call), pretty(call.feedback)),
     call.problems.length && (call.level !== "detailed" || call.problems.length > NAMED_PROBLEMS)
       ? problems(call.problems)
       : null,
     call.outcome && call.outcome.text !== null
-      ? el(
-          "div",
-          { class: "aside" },
-          el("div", { class: "label" }, `what happened: ${words(call.outcome.kind)}`),
-          pretty(call.outcome.text),
-        )
+      ? labelled("aside", `what happened: ${words(call.outcome.kind)}`, pretty(call.outcome.text))
       : null,
     call.repair
-      ? el(
-          "div",
-          { class: "aside repair" },
-          el("div", { class: "label" }, `would have worked: ${call.repair.steps.map(words).join(", ")}`),
+      ? labelled(
+          "aside repair",
+          `would have worked: ${call.repair.steps.map(words).join(", ")}`,
           block(call.repair.args, {
             nodes: (text) => [el("b", {}, oneLine(call.repair.tool)), " ", ...jsonOrText(text)],
           }),
         )
       : null,
   );
+
+const labelled = (kind, label, content) => el("div", { class: kind }, el("div", { class: "label" }, label), content);
+
+const spokenBy = ({ error, level, action }) => {
+  if (error) return `feedback, ${level}`;
+  return action === "ask_user" ? "the user" : action ? "answer" : "tool result";
+};
 
 const problems = (found) =>
   el(
