@@ -302,6 +302,34 @@ def test_a_flaky_tool_has_its_program_and_fails_a_few_times(made: Made) -> None:
         assert 1 <= body.failures <= 2
 
 
+def test_a_family_shows_as_many_tools_and_some_that_read_records_on_both_sides() -> None:
+    into = tuple(kind for kind in MADE if kind is not Scenario.CALL_LIMIT)
+    some = load("builtin").items
+    chosen = [item for item in some if item.id in {"film-1", "film-2"}]
+    for family in families(some, Recipe(into), chosen=chosen).values():
+        assert family is not None
+        assert len({len(item.tools) for item in family.items}) == 1
+        reads = {
+            label.scenario
+            for item, label in zip(family.items, family.labels, strict=True)
+            if any("Reads a record." in tool.schema.description for tool in item.tools.values())
+        }
+        assert reads == {
+            Scenario.BROKEN_TOOL, Scenario.UNMATCHED, Scenario.WRONG_ONCE, Scenario.WRONG_ALWAYS,
+        }  # fmt: skip
+
+
+def test_a_value_is_hidden_where_the_answer_depends_on_it() -> None:
+    some = load("builtin").items
+    chosen = [item for item in some if item.id == "computing-3"]
+    # How many addresses a subnet has does not hang on which address of it is given.
+    (family,) = families(some, Recipe((Scenario.MISSING_PARAMETER,)), chosen=chosen).values()
+    assert family is not None
+    hidden = {one.value for label in family.labels for one in label.hidden}
+    reasons = {refused.reason for refused in family.refused}
+    assert hidden == {"SSH"} or reasons == {Reason.NOT_NEEDED}
+
+
 @pytest.mark.parametrize("kind", [Scenario.WRONG_ONCE, Scenario.WRONG_ALWAYS])
 def test_a_wrong_value_is_contradicted_by_a_record_on_the_only_way(
     made: Made, kind: Scenario
@@ -361,7 +389,8 @@ def test_a_call_limit_is_below_the_hops_or_as_many(made: Made) -> None:
 
 def test_siblings_show_their_tools_in_one_order(made: Made) -> None:
     item, _ = made["whole~missing-tool"]
-    sibling, _ = made["whole~missing-tool~solvable"]
+    own = "whole~missing-tool~solvable", "whole~plain"
+    sibling, _ = next(made[name] for name in own if name in made)
     assert [name for name in sibling.order if name in item.order] == [*item.order]
 
 
@@ -381,7 +410,9 @@ def test_the_lost_tool_comes_to_some_items_and_its_calls_run() -> None:
 
 @pytest.mark.parametrize("offer", Offer)
 def test_items_have_the_actions_that_are_asked_for(offer: Offer) -> None:
-    family = families(DATA, Recipe((Scenario.PLAIN,), offer=offer), chosen=[WHOLE])["whole"]
+    mayor = lookup("mayor_of", "town", "{'Aldmere': 'Ansgar'}", "Who is a town's mayor.")
+    data = [*DATA, two_hops("more", mayor, lookup("age_of", "mayor", "{'Ansgar': 61}", "An age."))]
+    family = families(data, Recipe((Scenario.PLAIN,), offer=offer), chosen=[WHOLE])["whole"]
     assert family is not None
     (item,) = family.items
     actions = [tool for tool in item.tools.values() if not isinstance(tool.body, Program)]

@@ -15,6 +15,7 @@ from toolhop_tools.model import canonical
 from toolhop_tools.scenarios.label import Scenario
 from toolhop_tools.scenarios.scene import Draft, Reason, gold_of
 from toolhop_tools.worlds import items, scenarios
+from toolhop_tools.worlds.domain import domains
 from toolhop_tools.worlds.exposed import Column, exposed, needed
 from toolhop_tools.worlds.made import MadeTool, Role
 from toolhop_tools.worlds.scenarios import MadeScene, scene_of
@@ -33,7 +34,10 @@ MOST_CALLS = 250
 
 
 def scenes_of(text: str) -> list[MadeScene]:
-    scenes = [scene_of(item, 3) for item in items.block(parse(text).specs[0], 0)]
+    made = items.block(parse(text).specs[0], 0)
+    others = (domain for domain in domains() if domain != made[0].domain)
+    there = items.block(parse(f"{text},domains={next(others)}").specs[0], 1)
+    scenes = [scene_of(item, 3, (*made, *there), at) for at, item in enumerate(made)]
     return [scene for scene in scenes if scene is not None]
 
 
@@ -52,7 +56,17 @@ def drafts_of(scenes: Iterable[MadeScene], kind: Scenario) -> Iterator[tuple[Mad
 def offered(scene: MadeScene, draft: Draft) -> list[MadeTool]:
     """The tools on offer, and those that a change of tools may bring."""
     own = {hop.tool.name for hop in draft.item.hops} - set(draft.item.order)
+    own |= draft.item.all_tools.keys() - scene.box.all.keys()
     return [scene.box.all[name] for name in draft.item.all_tools if name not in own]
+
+
+def reader_of(scene: MadeScene, draft: Draft) -> str:
+    """The tool that reads records: in the place of another one, the rest are the sibling's."""
+    (reader,) = draft.item.tools.keys() - draft.siblings[0].item.tools.keys()
+    (gone,) = draft.siblings[0].item.tools.keys() - draft.item.tools.keys()
+    assert gone not in scene.served
+    assert "Reads a record." in draft.item.tools[reader].schema.description
+    return reader
 
 
 def out_of_reach(scene: MadeScene, draft: Draft) -> set[Column]:
@@ -188,12 +202,13 @@ def test_a_broken_tool_stays_on_offer_and_nothing_else_does_its_job(
 ) -> None:
     for scene, draft in drafts_of(scenes[:8], Scenario.BROKEN_TOOL):
         broken = {draft.item.hops[number - 1].tool.name for number in draft.label.lost}
-        assert draft.item.tools.keys() == draft.siblings[0].item.tools.keys()
+        reader = draft.item.tools[reader_of(scene, draft)].program.source
+        assert "records = {}" in reader
         tools = [tool for tool in offered(scene, draft) if tool.name not in broken]
         assert scene.lacks(tools, [number - 1 for number in draft.label.lost])
 
 
-def test_unmatched_tools_are_of_another_domain_and_the_same_shapes(
+def test_unmatched_tools_are_of_another_item_of_another_domain(
     scenes: list[MadeScene],
 ) -> None:
     for scene, draft in drafts_of(scenes[:4], Scenario.UNMATCHED):

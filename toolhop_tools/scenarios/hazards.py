@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from toolhop_sandbox.base import Program
@@ -11,7 +11,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.certify.answering import Kind
 from toolhop_tools.dates import whole_date
-from toolhop_tools.model import EpisodeAction, Flaky, GoldCall, Hop, Tool, ToolSchema
+from toolhop_tools.model import EpisodeAction, Flaky, GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.reading import Match, Reading, leaf_text, read_result
 from toolhop_tools.scenarios.label import Label, Scenario
@@ -51,15 +51,20 @@ def broken_tool(scene: Scene, seed: int) -> Drafts:
     item, drafts = scene.item, list[Draft]()
     whole, held = held_back(scene, item)
     for at in drawn_hops(scene, seed, "missing"):
-        hop, why = item.hops[at], drawn(seed, item, "down").choice(DOWN)
-        source = f"def broken(**given):\n    raise RuntimeError({why!r})\n"
-        broken = replace(hop.tool, body=Program(source, "broken"))
-        made = with_tool(whole, hop.tool.name, broken)
-        made, lost = shown(made, item.tools, seed), scene.served[hop.tool.name]
+        made, fails = broken(scene, whole, at, seed)
         label = Label(Scenario.BROKEN_TOOL, item.id, False, EpisodeAction.GIVE_UP)
-        fails = Expected(hop.tool.name, _arguments(hop), hop.answer, Gives.FAILURE, why)
+        lost = scene.served[item.hops[at].tool.name]
         drafts.append(unsolvable(scene, made, held, lost, label, seed, expected=[fails]))
     return tuple(drafts)
+
+
+def broken(scene: Scene, whole: Item, at: int, seed: int) -> tuple[Item, Expected]:
+    """The item with a tool at a hop (from 0) that raises at each call, and what comes of it."""
+    hop, why = whole.hops[at], drawn(seed, scene.item, "down").choice(DOWN)
+    source = f"def broken(**given):\n    raise RuntimeError({why!r})\n"
+    tool = replace(hop.tool, body=Program(source, "broken"))
+    fails = Expected(tool.name, _arguments(hop), hop.answer, Gives.FAILURE, why)
+    return without_records(scene, with_tool(whole, tool.name, tool), tool, seed), fails
 
 
 def flaky_tool(scene: Scene, seed: int) -> Drafts:
@@ -88,7 +93,14 @@ def wrong_always(scene: Scene, seed: int) -> Drafts:
 
 
 def _wrong(scene: Scene, seed: int, kind: Scenario) -> Drafts:
-    drafts = []
+    drafts = [_with_record(scene, *told, kind, seed) for told in _contradicted(scene, seed)]
+    return tuple(drafts) or Reason.NO_OTHER_ANSWER
+
+
+def _contradicted(scene: Scene, seed: int) -> Iterator[tuple[int, tuple[JSON, str, str]]]:
+    """Hops (from 0) whose tool can give a wrong value: the leaf of its result that has the answer,
+    the answer as it stands there, and another one.
+    """
     for at in drawn_hops(scene, seed, "wrong"):
         hop, proof = scene.item.hops[at], scene.proofs[at]
         reading = gold_of(hop).reading
@@ -101,8 +113,17 @@ def _wrong(scene: Scene, seed: int, kind: Scenario) -> Drafts:
         looked_up = hop.tool.name not in scene.computing
         alone = len(scene.served[hop.tool.name]) == 1
         if other is not None and looked_up and alone:
-            drafts.append(_with_record(scene, at, (leaf, said, other), kind, seed))
-    return tuple(drafts) or Reason.NO_OTHER_ANSWER
+            yield at, (leaf, said, other)
+
+
+def without_records(scene: Scene, item: Item, tool: Tool, seed: int) -> Item:
+    """An unsolvable item of whose tools one says that it names records, which another reads; none
+    is left. So that records do not tell: two solvable ones of the family have them.
+    """
+    if next(_contradicted(scene, seed), None) is None:
+        return shown(item, item.tools, seed)
+    reader = _reader(tool, {})
+    return _with_reader(scene, with_tool(item, tool.name, _naming(tool, reader)), reader, seed)
 
 
 def _with_record(
@@ -116,10 +137,9 @@ def _with_record(
     item, hop = scene.item, scene.item.hops[at]
     gold, arguments = gold_of(hop), _arguments(hop)
     number = f"{drawn(seed, item, f'record {at}').randrange(10_000, 100_000)}"
-    name = f"{hop.tool.name[:50]}_record"
-    reader = _reader(name, number, read_result(scene.proofs[at].result or ""))
+    reader = _reader(hop.tool, {number: read_result(scene.proofs[at].result or "")})
     otherwise = _otherwise(*change)
-    right, wrong = (_copying(hop.tool, otherwise, part, name, number) for part in ("own", "copy"))
+    right, wrong = (_copying(hop.tool, otherwise, part, reader, number) for part in ("own", "copy"))
     tool = wrong
     if kind is Scenario.WRONG_ONCE:
         tool = replace(wrong, body=Flaky(right.program, 1, "", wrong.program))
@@ -132,8 +152,7 @@ def _with_record(
         replace(hop, tool=reader, gold=read),
         *item.hops[at + 1 :],
     ]
-    made = replace(whole, hops=tuple(hops))
-    made = shown(made, [*item.tools, name], seed)
+    made = _with_reader(scene, replace(whole, hops=tuple(hops)), reader, seed)
     expected = [
         *answered(made),
         Expected(tool.name, arguments, change[2], Gives.ANSWER, first=True),
@@ -141,21 +160,44 @@ def _with_record(
     ]
     if kind is Scenario.WRONG_ONCE:
         expected.append(Expected(tool.name, arguments, hop.answer, Gives.ANSWER))
-    label = Label(kind, item.id, True, recovery={name: {"record": number}})
+    label = Label(kind, item.id, True, recovery={reader.name: {"record": number}})
     return Draft(
         made, label, expected=tuple(expected), fault=Reason.STILL_SOLVED,
         siblings=(plain_of(scene, seed),),
     )  # fmt: skip
 
 
-def _copying(tool: Tool, otherwise: Sequence[str], part: str, name: str, number: str) -> Tool:
+def _with_reader(scene: Scene, item: Item, reader: Tool, seed: int) -> Item:
+    """The item with the tool that reads records in the place of one that neither serves a hop nor
+    names records: of a tool of others, where one is shown beside its own distractors.
+    """
+    free = [
+        name
+        for name, tool in item.tools.items()
+        if name not in scene.served and reader.name not in tool.schema.description
+    ]
+    free = [name for name in free if name not in scene.item.tools] or free
+    out = drawn(seed, item, "reader").choice(free) if free else ""
+    others = [tool for tool in item.others if tool.name != out]
+    others += [reader] if reader.name not in item.all_tools else []
+    names = [*(name for name in item.tools if name != out), reader.name]
+    return shown(replace(item, others=tuple(others)), names, seed)
+
+
+def _naming(tool: Tool, reader: Tool) -> Tool:
+    """The tool whose description says that it names records, and what reads them."""
+    about = tool.schema.description.rstrip()
+    about += "" if about.endswith((".", "!", "?")) else "."
+    about += " What it gives is a copy of a record that it names; "
+    about += f"{reader.name} reads the record itself."
+    return replace(tool, schema=replace(tool.schema, description=about))
+
+
+def _copying(tool: Tool, otherwise: Sequence[str], part: str, reader: Tool, number: str) -> Tool:
     """The tool with the number of a record beside its ``own`` result, or beside a wrong ``copy``.
 
     Only a result that has the value in question has the number that is given.
     """
-    about = tool.schema.description.rstrip()
-    about += "" if about.endswith((".", "!", "?")) else "."
-    about += f" What it gives is a copy of a record that it names; {name} reads the record itself."
     lines = [
         *otherwise,
         "own = {tool}(**given)",
@@ -165,15 +207,16 @@ def _copying(tool: Tool, otherwise: Sequence[str], part: str, name: str, number:
         f"number = {number!r} if copy != own else str(number)",
         f"return {{'result': {part}, 'record': number}}",
     ]
-    return replace(with_lines(tool, lines), schema=replace(tool.schema, description=about))
+    return _naming(with_lines(tool, lines), reader)
 
 
-def _reader(name: str, number: str, value: JSON) -> Tool:
-    """The tool that reads a record by its number; it has the one."""
+def _reader(tool: Tool, records: dict[str, JSON]) -> Tool:
+    """The tool that reads another one's records by their numbers; it has these."""
+    name = f"{tool.name[:50]}_record"
     source = (
-        f"def {name}(record):\n    if str(record) != {number!r}:\n"
+        f"def {name}(record):\n    records = {records!r}\n    if str(record) not in records:\n"
         f"        raise LookupError('no record ' + str(record) + ' is kept here')\n"
-        f"    return {value!r}\n"
+        f"    return records[str(record)]\n"
     )
     about = {"type": "string", "description": "The number of the record."}
     parameters: dict[str, JSON] = {
@@ -234,7 +277,8 @@ def _hazard(scene: Scene, kind: Scenario, hop: Hop, tool: Tool, seed: int) -> Dr
     """The item with another tool at a hop, which the gold call still solves."""
     item = scene.item
     whole, _ = held_back(scene, item)
-    made = shown(with_tool(whole, hop.tool.name, tool), item.tools, seed)
+    made = with_tool(whole, hop.tool.name, tool)
+    made = shown(made, made.tools, seed)
     label = Label(kind, item.id, True, recovery={tool.name: _arguments(hop)})
     return Draft(
         made, label, expected=answered(made), fault=Reason.STILL_SOLVED,

@@ -8,7 +8,9 @@ and reads it: for the built-in items in ``unsaid.json``; for others in the item'
 from __future__ import annotations
 
 import json
+import random
 import re
+import string
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -18,11 +20,11 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import same_answer
+from toolhop_tools.answers import plain_text, same_answer
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import Ground, ground
-from toolhop_tools.leaves import Leaf, leaves
+from toolhop_tools.leaves import Leaf, leaves, with_value
 from toolhop_tools.model import EpisodeAction, Item, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import schema_texts
@@ -31,6 +33,8 @@ from toolhop_tools.scenarios.masking import spans
 from toolhop_tools.scenarios.scene import (
     Draft,
     Drafts,
+    Expected,
+    Gives,
     Reason,
     Scene,
     answered,
@@ -44,6 +48,8 @@ from toolhop_tools.words import as_text, bare, name_words, runs, words
 
 FORMS = "unsaid"
 """Field of an item's `extra`: a list of forms."""
+GUESSES = 32
+"""Other values that are tried in the place of a hidden one."""
 FEW = 5
 """Values of a list among which one can be guessed."""
 
@@ -120,7 +126,7 @@ def _hiding(scene: Scene, form: Form, seed: int) -> Draft | None:
         hops=tuple(replace(hop, question=_unsaid(hop.question, form)) for hop in item.hops),
     )
     made, held = held_back(scene, made)
-    made = shown(made, item.tools, seed)
+    made = shown(made, made.tools, seed)
     if not uses or _left(scene, made, form, uses):
         return None
     hidden = tuple(
@@ -134,8 +140,35 @@ def _hiding(scene: Scene, form: Form, seed: int) -> Draft | None:
     )  # fmt: skip
     return Draft(
         made, label, held, answered(made), (out_of_reach(scene, made, lost),),
-        further=scene.further, fault=Reason.STILL_SOLVED, siblings=(plain_of(scene, seed),),
+        further=scene.further, guesses=tuple(_guesses(scene, uses, seed)),
+        fault=Reason.STILL_SOLVED, siblings=(plain_of(scene, seed),),
     )  # fmt: skip
+
+
+def _guesses(scene: Scene, uses: list[tuple[int, Leaf]], seed: int) -> Iterator[Expected]:
+    """Gold calls with other values of the kind of a hidden one."""
+    for at, leaf in uses:
+        hop, rng = scene.item.hops[at], drawn(seed, scene.item, f"guesses {leaf.name}")
+        others = leaf.choices or [*_otherwise(scene, leaf.value, rng)]
+        for value in rng.sample(others, min(GUESSES, len(others))):
+            if value != leaf.value:
+                arguments = with_value(gold_of(hop).arguments, leaf.path, value)
+                yield Expected(hop.tool.name, arguments, hop.answer, Gives.ANSWER)
+
+
+def _otherwise(scene: Scene, value: JSON, rng: random.Random) -> Iterator[JSON]:
+    """Numbers of a size, texts with other digits, or other answers that are written like a name."""
+    if isinstance(value, int | float):
+        for _ in range(GUESSES):
+            near = rng.uniform(value / 2, value * 2)
+            yield round(near) if isinstance(value, int) else near
+    elif any(letter in string.digits for letter in as_text(value)):
+        for _ in range(GUESSES):
+            letters = (rng.choice(string.digits) if letter in string.digits else letter
+                       for letter in as_text(value))  # fmt: skip
+            yield "".join(letters)
+    else:
+        yield from scene.alike(as_text(value), {plain_text(as_text(value))}, rng)
 
 
 def _unsaid(text: str, form: Form) -> str:

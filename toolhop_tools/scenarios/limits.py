@@ -79,7 +79,7 @@ def _limited(scene: Scene, at: int, leaf: Leaf, seed: int) -> Draft:
         )
     ]  # fmt: skip
     made, held = held_back(scene, item)
-    made = shown(with_tool(made, tool.name, limited), item.tools, seed)
+    made = shown(with_tool(made, tool.name, limited), made.tools, seed)
     fails = [
         Expected(tool.name, dict(gold_of(item.hops[n]).arguments), item.hops[n].answer,
                  Gives.FAILURE, why, accepted=False)
@@ -259,8 +259,8 @@ def call_limit(scene: Scene, seed: int) -> Drafts:
         return Reason.LOOKED_UP
     most = drawn(seed, item, "limit").randint(1, len(counted) - 1)
     whole, held = held_back(scene, item)
-    made = shown(with_sentence(whole, _sentence(most)), item.tools, seed)
-    enough = shown(with_sentence(whole, _sentence(len(item.hops))), item.tools, seed)
+    made = shown(with_sentence(whole, _sentence(most)), whole.tools, seed)
+    enough = shown(with_sentence(whole, _sentence(len(item.hops))), whole.tools, seed)
     kind = Scenario.CALL_LIMIT
     label = Label(
         kind, item.id, False, EpisodeAction.GIVE_UP, lost=tuple(at + 1 for at in counted[most:])

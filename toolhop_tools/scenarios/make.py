@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import anyio
@@ -116,8 +116,8 @@ TRANSFORMATIONS: Mapping[Scenario, Transformation] = MappingProxyType(
         Scenario.LIMITED_CLONES: limits.limited_clones,
         Scenario.CALL_LIMIT: limits.call_limit,
         Scenario.MISSING_PARAMETER: hidden.missing_parameter,
-        Scenario.UNMATCHED: unmatched.unmatched,
-        Scenario.RESERVE: unmatched.reserve,
+        Scenario.UNMATCHED: partial(unmatched.unmatched, of_another=unmatched.of_another),
+        Scenario.RESERVE: partial(unmatched.reserve, of_another=unmatched.of_another),
         Scenario.BROKEN_TOOL: hazards.broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
         Scenario.WRONG_ONCE: hazards.wrong_once,
@@ -157,7 +157,7 @@ async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe
                 refused.append(Refused(kind, scene.item.id, one))
             else:
                 made.append(one)
-    found = _distinct(scene.item, made)
+    found = _distinct(plain_of(scene, recipe.seed).item, made)
     if recipe.balanced:
         found = _balanced(scene.item, found, recipe.seed)
     found = [(name, replace(one, label=_marked(one, scene))) for name, one in found]
@@ -198,7 +198,9 @@ async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Prov
 
 
 def _distinct(item: Item, made: Iterable[Proven]) -> list[tuple[str, Proven]]:
-    """All of a family by id: a sibling that several have in common once."""
+    """All of a family by id, where an item is the plain one: a sibling that several have in common
+    once.
+    """
     found: dict[str, tuple[str, Proven]] = {}
     for one in made:
         own = own_id(item.id, one.label.scenario)
@@ -274,7 +276,7 @@ class FamilyMaker:
         else:
             item = items[self._places[identity]]
         further = FURTHER if self._recipe.offer is Offer.ACTIONS else 0
-        if made := worlds.scene_of(item, further):
+        if made := worlds.scene_of(item, further, items, self._places[identity]):
             return made, BY_CONSTRUCTION
         certificate = self._certificates.get(identity)
         if certificate is None:

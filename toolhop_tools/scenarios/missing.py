@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import TypeVar
 
+from toolhop_sandbox.base import Program
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.model import EpisodeAction, Item
@@ -19,16 +21,16 @@ from toolhop_tools.scenarios.scene import (
     Scene,
     answered,
     drawn_hops,
+    held_back,
     shown,
-    strangers,
     unsolvable,
     with_reserve,
     with_sentence,
 )
 
 AnyScene = TypeVar("AnyScene", bound=Scene)
-BESIDE_ONE, BESIDE_MANY = 4, 3
-"""Tools of other items beside a single hop's, and beside a chain's (ToolBeHonest shows 5.4)."""
+ALONE = 5
+"""Tools on offer with a single hop's (ToolBeHonest shows 5.4)."""
 MOST_PAIRS = 8
 """Pairs of hops whose tools are looked at for one that does both jobs."""
 
@@ -42,7 +44,7 @@ def missing_single(scene: Scene, seed: int) -> Drafts:
             scene.item, question=hop.question, answer=hop.answer, hops=(hop,), answer_type="",
             previous_answer_type="", order=(), others=(),
         )  # fmt: skip
-        draft = _without(scene, alone, hop.tool.name, (0,), BESIDE_ONE, seed)
+        draft = _without(scene, alone, hop.tool.name, (0,), seed, size=ALONE)
         found = Task(hop, asked(alone, 0, {}))
         siblings = tuple(replace(one, find=((0, found),)) for one in draft.siblings)
         drafts.append(replace(draft, siblings=siblings))
@@ -56,22 +58,17 @@ def missing_tool(scene: Scene, seed: int) -> Drafts:
     names = dict.fromkeys(
         scene.item.hops[at].tool.name for at in drawn_hops(scene, seed, "missing")
     )
-    drafts = (
-        _without(scene, scene.item, name, tuple(scene.served[name]), BESIDE_MANY, seed)
-        for name in names
-    )
-    return tuple(
-        with_reserve(draft, [name], seed) for name, draft in zip(names, drafts, strict=True)
-    )
+    drafts = {
+        name: _without(scene, scene.item, name, tuple(scene.served[name]), seed) for name in names
+    }
+    return tuple(with_reserve(draft, [name], seed) for name, draft in drafts.items())
 
 
 def missing_repeated(scene: Scene, seed: int) -> Drafts:
     """A tool that serves two hops is gone: one that does, or that takes over another one's job."""
     item = scene.item
     several = {name: tuple(hops) for name, hops in scene.served.items() if len(hops) > 1}
-    drafts = [
-        _without(scene, item, name, hops, BESIDE_MANY, seed) for name, hops in several.items()
-    ]
+    drafts = [_without(scene, item, name, hops, seed) for name, hops in several.items()]
     ranked = _pairs(scene, seed)
     for keeps, gives in ranked[:MOST_PAIRS]:
         tool = item.hops[keeps].tool
@@ -80,7 +77,7 @@ def missing_repeated(scene: Scene, seed: int) -> Drafts:
         merged = replace(item, hops=tuple(hops))
         found = gives, Task(hops[gives], asked(item, gives, scene.returned))
         lost = tuple(sorted((keeps, gives)))
-        drafts.append(_without(scene, merged, tool.name, lost, BESIDE_MANY, seed, find=(found,)))
+        drafts.append(_without(scene, merged, tool.name, lost, seed, find=(found,)))
     return tuple(drafts) or Reason.NO_PAIR
 
 
@@ -148,19 +145,19 @@ def potential_tool(
 
 
 def _without(
-    scene: Scene, item: Item, name: str, lost: tuple[int, ...], beside: int, seed: int,
-    *, find: tuple[tuple[int, Task], ...] = (),
+    scene: Scene, item: Item, name: str, lost: tuple[int, ...], seed: int,
+    *, find: tuple[tuple[int, Task], ...] = (), size: int = 0,
 ) -> Draft:  # fmt: skip
-    """The item without a tool, and its sibling that has it."""
-    like = [item.all_tools[name]]
-    more, held = strangers(scene, item, beside, like=like, spare=SPARE)
-    whole = replace(item, others=(*item.others, *more, *held))
-    own = dict.fromkeys(hop.tool.name for hop in item.hops)
-    # Its own distractors stay on offer; tools of others make up the number.
-    beside_own = [one for one in item.tools if one not in own]
-    names = [*own, *beside_own, *(tool.name for tool in more[: max(0, beside - len(beside_own))])]
-    instead = next((tool.name for tool in (*more, *held) if tool.name not in names), None)
-    made = shown(whole, [one for one in [*names, instead] if one and one != name], seed)
+    """The item without a tool, another in its place, and its sibling that has it."""
+    whole, held = held_back(scene, item, size=size, spare=SPARE)
+    names = [*whole.tools]
+    near = scene.pool.others(scene.item, [item.all_tools[name]])
+    may_come = (one for one in near if isinstance(one.body, Program) and one.name not in names)
+    instead = [*islice(may_come, 1)]
+    new = [tool for tool in instead if tool.name not in whole.all_tools]
+    whole = replace(whole, others=(*whole.others, *new))
+    kept = [one for one in names if one != name]
+    made = shown(whole, [*kept, *(tool.name for tool in instead)], seed)
     label = Label(Scenario.MISSING_TOOL, scene.item.id, False, EpisodeAction.CHANGE_TOOLS)
     rest = [at for at in range(len(item.hops)) if at not in lost]
     with_it = shown(whole, names, seed)
@@ -170,6 +167,6 @@ def _without(
         expected=answered(with_it, rest) if find else answered(with_it),
         find=find,
     )
-    removable = frozenset([*beside_own, *(tool.name for tool in (*more, *held))])
+    removable = held.union(tool.name for tool in instead)
     draft = unsolvable(scene, made, removable, lost, label, seed)
     return replace(draft, siblings=(sibling,))

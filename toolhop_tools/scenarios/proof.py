@@ -87,6 +87,8 @@ class Prover:
         for one in draft.expected:
             if not await self._gives(draft.item, one):
                 return Reason.NOT_SOLVED if one.gives is Gives.ANSWER else Reason.STILL_SOLVED
+        if not await self._matters(draft):
+            return Reason.NOT_NEEDED
         checks = await self._in_vain(draft)
         if isinstance(checks, Reason):
             return checks
@@ -97,7 +99,7 @@ class Prover:
         siblings = []
         for sibling in draft.siblings:
             sibling = replace(sibling, removable=draft.removable, further=draft.further)
-            proven = await self.prove(sibling, instead)
+            proven = await self.prove(sibling, {} if draft.apart else instead)
             if isinstance(proven, Reason):
                 return proven
             siblings.append(proven)
@@ -146,6 +148,16 @@ class Prover:
             item = replace(draft.item, hops=tuple(hops))
             draft = replace(draft, item=item, expected=(*draft.expected, again))
         return draft
+
+    async def _matters(self, draft: Draft) -> bool:
+        """Whether most of the guesses that are answered give another answer."""
+        same = list[bool]()
+        for one in draft.guesses:
+            self.calls += 1
+            outcome = await self.session.call(draft.item.all_tools[one.tool].program, one.arguments)
+            if isinstance(outcome, Returned) and not tells_of_error(read_result(outcome.json_text)):
+                same.append(_is_as_expected(one, outcome))
+        return len(same) < 2 or 2 * sum(same) < len(same)
 
     async def _in_vain(self, draft: Draft) -> Checks | Reason:
         """How the draft's answers are out of reach; the reason where a tool that stays has one."""

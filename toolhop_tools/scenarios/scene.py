@@ -31,6 +31,8 @@ MOST_LOOKED_AT, MOST_ALIKE = 300, 20
 """Items that are looked at for another answer, and answers from which one is taken."""
 FURTHER = 3
 """Tools of other items that an item holds and does not show: what a change of tools may bring."""
+BESIDE = 3
+"""Tools on offer beside a chain's, at least (ToolBeHonest shows 5.4 in all)."""
 SPARE = 4
 """More of them, in reserve for those that turn out to do a lost job."""
 
@@ -81,12 +83,18 @@ class Scene:
             found.setdefault(hop.tool.name, []).append(at)
         return found
 
-    def donor(self, seed: int) -> Item | None:
-        """Another item, so that of all items of a data set no two have the same one."""
-        if len(self.items) < 2:
-            return None
-        step = random.Random(f"{seed}/donor").randint(1, len(self.items) - 1)
-        return self.items[(self.at + step) % len(self.items)]
+    @cached_property
+    def size(self) -> int:
+        """How many tools each of the item's family shows, actions not counted."""
+        return max(len(self.item.tools), len(self.served) + BESIDE)
+
+    def donors(self, seed: int) -> Iterator[Item]:
+        """The other items; of all items of a data set no two have the same first one."""
+        count = len(self.items)
+        if count > 1:
+            step = random.Random(f"{seed}/donor").randint(1, count - 1)
+            for further in (*range(step, count), *range(1, step)):
+                yield self.items[(self.at + further) % count]
 
     def alike(self, said: str, own: set[str], rng: random.Random) -> Iterator[str]:
         """Other answers that are written like one, those of the item's domain first.
@@ -123,11 +131,12 @@ class Reason(StrEnum):
     """Why an item does not allow a transformation."""
 
     ONE_HOP = "it has one hop"
-    NO_DONOR = "the data set has no other item with tools of its own"
+    NO_DONOR = "the data set has no other item with tools of its own; of worlds, of another domain"
     NOTHING_TO_HIDE = "its question says no value that a call requires"
     NO_FORM = "nobody has written its question without a value"
     IS_ANSWER = "a value that would be hidden is also an answer, which the user never gives away"
     STILL_SAID = "a value stays readable or can be guessed when it is taken out"
+    NOT_NEEDED = "with other values in the place of a hidden one, calls give the same answer"
     NO_CHOICE = "no gold call chooses a value that can be taken out of its schema"
     NO_LIMIT = "no gold call has a name or number that a limit could be about"
     NO_PAIR = "no tool does the job of two hops"
@@ -195,12 +204,17 @@ class Draft:
     """Answers that no tool on offer, or that may come, must give."""
     further: int = FURTHER
     """Tools of others that are kept and not shown; more of them step in for those taken out."""
+    guesses: tuple[Expected, ...] = ()
+    """Calls with other values than a hidden one: most that are answered must not give the answer
+    that it gives."""
     find: tuple[tuple[int, Task], ...] = ()
     """Hops (from 0) whose gold call has to be found anew, and how it is searched for."""
     fault: Reason = Reason.OWN_TOOL
     """Why the item is refused where a search is not in vain."""
     siblings: tuple[Draft, ...] = ()
     """Others of the family that go with it: solvable where it is not."""
+    apart: bool = False
+    """Whether siblings show other tools: what is taken out of it stays with them."""
 
 
 Drafts: TypeAlias = tuple[Draft, ...] | Reason
@@ -287,7 +301,7 @@ def to_be_tried(item: Item) -> list[Tool]:
 
 
 def strangers(
-    scene: Scene, item: Item, count: int, *, like: Sequence[Tool] | None = None, spare: int = 0
+    scene: Scene, item: Item, count: int, *, like: Sequence[Tool], spare: int = 0
 ) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
     """Tools of other items: `count` to be shown, the nearest, and as many as are held back, with
     some to spare.
@@ -301,10 +315,16 @@ def strangers(
     return tuple(found[:count]), tuple(found[count:])
 
 
-def held_back(scene: Scene, item: Item) -> tuple[Item, frozenset[str]]:
-    """The item with tools that a change of tools may bring; their names and its distractors'."""
-    _, held = strangers(scene, item, 0)
-    whole = replace(item, others=(*item.others, *held))
+def held_back(
+    scene: Scene, item: Item, *, size: int = 0, spare: int = 0
+) -> tuple[Item, frozenset[str]]:
+    """The item with as many tools on offer as its family shows (`size`, where it is given), and
+    with tools that a change of tools may bring; the names of all these and of its distractors.
+    """
+    count = max(0, (size or scene.size) - len(item.tools))
+    more, held = strangers(scene, item, count, like=[*item.tools.values()], spare=spare)
+    order = (*item.tools, *(tool.name for tool in more))
+    whole = replace(item, others=(*item.others, *more, *held), order=order)
     return whole, frozenset(tool.name for tool in whole.others)
 
 
@@ -384,6 +404,6 @@ def with_reserve(draft: Draft, names: Sequence[str], seed: int) -> Draft:
 def plain_of(scene: Scene, seed: int) -> Draft:
     """The solvable sibling of most scenarios: the item as it is."""
     item, _ = held_back(scene, scene.item)
-    item = shown(item, scene.item.tools, seed)
+    item = shown(item, item.tools, seed)
     label = Label(Scenario.PLAIN, scene.item.id, True)
     return Draft(item, label, expected=answered(item))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from toolhop_sandbox.base import Program
 from toolhop_tools.model import EpisodeAction, Item, Tool
+from toolhop_tools.perturb.change import drawn
+from toolhop_tools.scenarios.hazards import without_records
 from toolhop_tools.scenarios.label import Label, Scenario
 from toolhop_tools.scenarios.scene import (
+    SPARE,
+    Draft,
     Drafts,
     Reason,
     Scene,
@@ -17,28 +23,45 @@ from toolhop_tools.scenarios.scene import (
     unsolvable,
 )
 
+AnyScene = TypeVar("AnyScene", bound=Scene)
 
-def reserve(scene: Scene, seed: int) -> Drafts:
+
+def reserve(
+    scene: AnyScene, seed: int, of_another: Callable[[AnyScene, int], Draft | Reason]
+) -> Drafts:
     """As `unmatched`, and the item's own tools come when they are asked for."""
-    made = unmatched(scene, seed)
-    if isinstance(made, Reason):
-        return made
+    draft = of_another(scene, seed)
+    if isinstance(draft, Reason):
+        return draft
     own = tuple(dict.fromkeys(hop.tool.name for hop in scene.item.hops))
-    label = replace(made[0].label, solvable_after=True, reserve=own)
-    return (replace(made[0], label=label),)
+    return (replace(draft, label=replace(draft.label, solvable_after=True, reserve=own)),)
 
 
-def unmatched(scene: Scene, seed: int) -> Drafts:
+def unmatched(
+    scene: AnyScene, seed: int, of_another: Callable[[AnyScene, int], Draft | Reason]
+) -> Drafts:
+    """The item with the tools of another one, as `of_another` gives it; records are spoken of."""
+    draft = of_another(scene, seed)
+    if isinstance(draft, Reason):
+        return draft
+    host = draft.item.tools[drawn(seed, scene.item, "host").choice(draft.item.order)]
+    return (replace(draft, item=without_records(scene, draft.item, host, seed)),)
+
+
+def of_another(scene: Scene, seed: int) -> Draft | Reason:
     """The tools of another item, a different one for each item of the data set."""
-    item, donor = scene.item, scene.donor(seed)
-    foreign = _foreign(item, donor) if donor is not None else []
+    item, donor = scene.item, next(scene.donors(seed), None)
+    foreign = _foreign(item, donor)[: scene.size] if donor is not None else []
     if not foreign:
         return Reason.NO_DONOR
-    whole, held = held_back(scene, replace(item, others=tuple(foreign)))
-    made = shown(whole, [tool.name for tool in foreign], seed)
+    names = tuple(tool.name for tool in foreign)
+    made = replace(item, others=tuple(foreign), order=names)
+    made, held = held_back(scene, made, spare=SPARE)
+    made = shown(made, made.tools, seed)
     label = Label(Scenario.UNMATCHED, item.id, False, EpisodeAction.CHANGE_TOOLS)
     lost = range(len(item.hops))
-    return (unsolvable(scene, made, held, lost, label, seed, expected=answered(made)),)
+    draft = unsolvable(scene, made, held, lost, label, seed, expected=answered(made))
+    return replace(draft, apart=True)
 
 
 def _foreign(item: Item, donor: Item) -> list[Tool]:

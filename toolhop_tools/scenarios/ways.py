@@ -12,12 +12,13 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from toolhop_sandbox.base import Program, Session
-from toolhop_sandbox.outcome import JSON, Died, OutOfMemory, TimedOut
+from toolhop_sandbox.outcome import JSON, Died, OutOfMemory, Raised, TimedOut
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.calls import KnownCalls
@@ -43,6 +44,11 @@ BASES, LOOKED_AT = 4, 60
 they are looked for."""
 SIBLINGS, COMPUTES = 8, 0.9
 """Calls with other values, and the share of them that are answered by what computes."""
+PROBES = ("", "*", "%", ".", ".*", "all", "any")
+"""What tools of the chain are given as well: one may take it for all of its rows."""
+JOINTS = (",", ", ", " ", "-", "/", "")
+MOST_JOINED = 4
+"""What joins the values of one result, and of how many at most, to one argument."""
 FEW_DIGITS = 3
 """Digits from which on a number is hardly met by chance."""
 
@@ -99,6 +105,8 @@ class _Call:
     """Tools whose results it takes."""
     filler: bool = False
     """Whether it takes a value that nobody gave."""
+    probe: bool = False
+    """Whether it takes one of `PROBES`: then what it reveals is not passed on."""
 
 
 @dataclass
@@ -220,7 +228,8 @@ class _Look:
             at.bases = _bases(at.task, calls)
             at.seen = {key_of(call.arguments) for call in calls}
             self.untried += untried
-            return calls
+            # What tools of others may say so was read in their code.
+            return calls if at.removable else [*calls, *_new(at.task, _probing(at), at.seen)]
         made = itertools.islice(_composed(at, revealed), COMPOSED)
         self.untried += max(0, _possible(at, revealed) - COMPOSED)
         return _new(at.task, made, at.seen)
@@ -229,7 +238,7 @@ class _Look:
         calls = [call for call in calls if self.out.isdisjoint(call.by)]
         ran = await self.ways.run(at.tool.program, calls)
         self.calls += len(calls)
-        at.results = []
+        at.results, refusals = [], list[tuple[_Call, JSON]]()
         for call, tried in zip(calls, ran, strict=True):
             if tried is None or isinstance(tried.outcome, TimedOut | OutOfMemory | Died):
                 if at.removable:
@@ -237,15 +246,23 @@ class _Look:
                 else:
                     self.undecided = at.tool.name
                 return
-            value = tried.value
-            if not tried.text or tells_of_error(value) or not self.out.isdisjoint(call.by):
+            if not self.out.isdisjoint(call.by):
                 continue
-            if at.computes is None and at.task.content(call.arguments) and not call.by:
+            value, refused = _said(tried)
+            if refused:
+                # Later ones would crowd out the third call.
+                refusals += [(call, value)] if at.removable and not call.by else []
+            elif at.computes is None and at.task.content(call.arguments) and not call.by:
                 at.computes = await self._computes(at, call)
             if call.filler and at.computes:
                 # Whoever chooses the numbers of a sum has it without the tool.
                 continue
-            if any(wanted.is_in(value, call.arguments) for wanted in self.vain.wanted):
+            # An error of the chain's own lists names, and does not say which.
+            no_way = refused and not at.removable
+            wanted = (
+                one for one in self.vain.wanted if not (no_way or (refused and one.is_slight))
+            )
+            if any(one.is_in(value, call.arguments) for one in wanted):
                 way = (at.tool.name, *reversed(call.by))
                 gone = next((name for name in way if self.tools[name].removable), None)
                 if gone is None:
@@ -254,8 +271,9 @@ class _Look:
                 self.out.add(gone)
                 if gone == at.tool.name:
                     return
-            else:
+            elif not (refused or call.probe):
                 at.results.append((call, value))
+        at.results += refusals
 
     async def _computes(self, at: _Tool, call: _Call) -> bool:
         """Whether a tool answers whatever it is given."""
@@ -273,7 +291,9 @@ class _Look:
             found = dict[str, tuple[tuple[str, ...], JSON]]()
             for call, value in at.results:
                 given = {as_text(leaf) for _, leaf in scalars(call.arguments)}
-                for leaf in (*(leaf for _, leaf in scalars(value)), *_keys(value)):
+                scalar = [leaf for _, leaf in scalars(value)]
+                joined = [] if call.by else _joined(scalar)
+                for leaf in (*scalar, *_keys(value), *joined):
                     text = as_text(leaf)
                     if len(found) >= MOST_REVEALED:
                         break
@@ -300,6 +320,35 @@ def _new(task: Task, made: Iterable[_Call], seen: set[str]) -> list[_Call]:
     return calls
 
 
+def _said(tried: Tried) -> tuple[JSON, bool]:
+    """What came of a call, and whether that is an error: then its text, and the pieces of it."""
+    value = tried.value
+    if isinstance(tried.outcome, Raised):
+        texts = [tried.outcome.message]
+    elif tells_of_error(value):
+        texts = [as_text(leaf) for _, leaf in scalars(value)]
+    else:
+        return value, not tried.text
+    pieces = (piece.strip(" '\".[]{}") for text in texts for piece in re.split("[,;:()]", text))
+    return [*texts, *pieces], True
+
+
+def _joined(scalar: Sequence[JSON]) -> Iterator[str]:
+    """The values of a result as one."""
+    if 1 < len(scalar) <= MOST_JOINED:
+        for joint in JOINTS:
+            yield joint.join(map(as_text, scalar))
+
+
+def _probing(at: _Tool) -> Iterator[_Call]:
+    """Calls with `PROBES` in the place of a text."""
+    for base, content in at.bases:
+        for leaf in content:
+            if isinstance(leaf.value, str):
+                for probe in PROBES:
+                    yield _Call(with_value(base, leaf.path, probe), filler=True, probe=True)
+
+
 def _bases(task: Task, calls: Sequence[_Call]) -> list[tuple[dict[str, JSON], list[Leaf]]]:
     """Calls of a tool that differ in their options or their parameters, and what they are about."""
     found = dict[str, tuple[dict[str, JSON], list[Leaf]]]()
@@ -317,16 +366,21 @@ def _possible(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> in
     """How many calls `_composed` may give."""
     sizes = [len(content) for _, content in at.bases]
     first = min(MOST_REVEALED, len(revealed))
-    return len(revealed) * sum(sizes) + first * (first - 1) * max(0, sum(sizes[:1]) - 1)
+    several = first * (first - 1) * max(0, sum(sizes[:1]) - 1)
+    if sizes and sizes[0] > 2:
+        several += sum(max(0, len(row) - sizes[0] + 1) for row in _rows(revealed).values())
+    return len(revealed) * sum(sizes) + several
 
 
 def _composed(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> Iterator[_Call]:
-    """Calls with a revealed value at one place, and at two."""
+    """Calls with a revealed value at one place, with a tool's in turn at all, and at two places."""
     for by, value in revealed:
         for base, content in at.bases:
             for leaf in content:
                 if (given := _as_given(leaf.value, value)) is not None:
                     yield _Call(with_value(base, leaf.path, given), by)
+    for base, content in at.bases[:1]:
+        yield from _in_turn(base, content, revealed)
     for (by, one), (other_by, other) in itertools.permutations(revealed[:MOST_REVEALED], 2):
         for base, content in at.bases[:1]:
             for first, second in itertools.pairwise(content):
@@ -335,6 +389,34 @@ def _composed(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> It
                     arguments = with_value(base, first.path, values[0])
                     arguments = with_value(arguments, second.path, values[1])
                     yield _Call(arguments, tuple(dict.fromkeys((*by, *other_by))))
+
+
+def _rows(
+    revealed: Sequence[tuple[tuple[str, ...], JSON]],
+) -> dict[tuple[str, ...], list[JSON]]:
+    """The revealed values by the tools whose they are."""
+    rows: dict[tuple[str, ...], list[JSON]] = {}
+    for by, value in revealed:
+        rows.setdefault(by, []).append(value)
+    return rows
+
+
+def _in_turn(
+    base: dict[str, JSON],
+    content: Sequence[Leaf],
+    revealed: Sequence[tuple[tuple[str, ...], JSON]],
+) -> Iterator[_Call]:
+    """Calls of three places or more with values of one tool, as they follow on each other."""
+    size = len(content)
+    for by, row in _rows(revealed).items() if size > 2 else ():
+        for start in range(len(row) - size + 1):
+            pairs = zip(content, row[start:], strict=False)
+            given = [(leaf, _as_given(leaf.value, value)) for leaf, value in pairs]
+            if all(value is not None for _, value in given):
+                arguments = base
+                for leaf, value in given:
+                    arguments = with_value(arguments, leaf.path, value)
+                yield _Call(arguments, by)
 
 
 def _as_given(held: JSON, value: JSON) -> JSON:

@@ -27,28 +27,23 @@ from toolhop_tools.scenarios.missing import potential_tool
 from toolhop_tools.scenarios.scene import (
     Draft,
     Drafts,
-    Expected,
-    Gives,
     Reason,
     Scene,
     answered,
     gold_of,
     plain_of,
     shown,
-    with_lines,
     with_reserve,
-    with_tool,
 )
-from toolhop_tools.worlds.domain import EntityType, domains
+from toolhop_tools.scenarios.unmatched import reserve, unmatched
+from toolhop_tools.worlds.domain import EntityType
 from toolhop_tools.worlds.exposed import COMPUTING, exposed, needed
 from toolhop_tools.worlds.items import sources
-from toolhop_tools.worlds.knobs import Knobs, Near
-from toolhop_tools.worlds.made import MadeTool, Role, Shape, Toolbox, by_name
+from toolhop_tools.worlds.made import MadeTool, Role, Toolbox, by_name
 from toolhop_tools.worlds.phrases import PHRASES
 from toolhop_tools.worlds.plan import at
 from toolhop_tools.worlds.search import Explorer, Reached
-from toolhop_tools.worlds.tools import toolbox
-from toolhop_tools.worlds.world import CODE, make
+from toolhop_tools.worlds.world import CODE
 
 RARE = 0.02
 """Added to shares of chains, so that none is nothing."""
@@ -123,8 +118,17 @@ class MadeScene(Scene):
         return False
 
 
-def scene_of(item: Item, further: int) -> MadeScene | None:
-    """What an item's scenarios are made of; None where it is of no world that is made here."""
+def scene_of(
+    item: Item, further: int, items: Sequence[Item] = (), place: int = 0
+) -> MadeScene | None:
+    """What an item's scenarios are made of; None where it is of no world that is made here.
+
+    Args:
+        item: one of `items`, at `place`.
+        further: as of `Scene`.
+        items: the whole data set, for scenarios that take tools of another item.
+        place: in it.
+    """
     found = sources(item)
     if found is None:
         return None
@@ -151,7 +155,7 @@ def scene_of(item: Item, further: int) -> MadeScene | None:
         )  # fmt: skip
     computing = {tool.name for tool in box.all.values() if tool.shape in COMPUTING}
     return MadeScene(
-        item, tuple(proofs), (), 0, _Pool(box), further, frozenset(computing),
+        item, tuple(proofs), items, place, _Pool(box), further, frozenset(computing),
         box=box, explorer=found.explorer, usage=found.usage, values=tuple(values),
         answer=earlier[-1],
         named=tuple(Names(kind, value, tuple(at)) for (kind, value), at in uses.items()),
@@ -244,7 +248,8 @@ def _losing(scene: MadeScene, gone: MadeTool, seed: int) -> _Lost | Reason:
     instead = rng.choices(alike, [scene.usage[tool.name] + RARE for tool in alike])[0]
     unpaired = {instead, scene.box.twins.get(instead.name)}
     rest = [tool for tool in harmless if tool not in unpaired]
-    beside, held = rest[: len(on_offer)], rest[len(on_offer) :][: scene.further]
+    count = scene.size - len(own)
+    beside, held = rest[:count], rest[count:][: scene.further]
     return _Lost(gone, hops, kept, beside, held, instead, tuple(taken_out))
 
 
@@ -297,18 +302,14 @@ def broken_tool(scene: MadeScene, seed: int) -> Drafts:
     """The tool of a hop raises at each call."""
 
     def made_of(losing: _Lost) -> Draft | Reason:
-        name, why = losing.gone.name, drawn(seed, scene.item, "down").choice(hazards.DOWN)
         tools = [*losing.kept, *losing.beside, *losing.held]
         whole = losing.whole(scene, seed)
-        tool = with_lines(losing.gone.tool, [f"raise RuntimeError({why!r})"])
-        made = with_tool(whole.item, name, tool)
+        made, fails = hazards.broken(scene, whole.item, losing.hops[0], seed)
         checks = _in_vain(scene, tools, scene.values)
         if isinstance(checks, Reason):
             return checks
         label = losing.label(Scenario.BROKEN_TOOL, made.id, EpisodeAction.GIVE_UP, checks)
         rest = [at for at in range(len(made.hops)) if at not in losing.hops]
-        hop = made.hops[losing.hops[0]]
-        fails = Expected(name, dict(gold_of(hop).arguments), hop.answer, Gives.FAILURE, why)
         expected = (*answered(made, rest), fails)
         return Draft(made, label, expected=expected, siblings=(whole,))
 
@@ -318,21 +319,24 @@ def broken_tool(scene: MadeScene, seed: int) -> Drafts:
 # -- tools of another world --------------------------------------------------------------------
 
 
-def unmatched(scene: MadeScene, seed: int) -> Drafts:
-    """Tools of another domain in the same style, of the shapes that the item's own have."""
-    item, box = scene.item, scene.box
-    rng = drawn(seed, item, "foreign")
-    donor = _donor(box, rng)
+def _of_another(scene: MadeScene, seed: int) -> Draft | Reason:
+    """The tools of another item, of another domain: what is foreign here is at home there."""
+    item = scene.item
+    donor = _donor(scene, seed)
+    if donor is None:
+        return Reason.NO_DONOR
+    other, box = donor
+    own = [hop.tool.name for hop in other.hops]
+    spare = [tool.name for tool in box.others([], drawn(seed, item, "foreign"))]
     taken = {name.casefold() for name in item.all_tools}
-    free = [tool for tool in donor.others([], rng) if tool.name.casefold() not in taken]
-    chosen = list[MadeTool]()
-    for tool in scene.made(item.tools):
-        left = [other for other in free if other not in chosen]
-        alike = [other for other in left if other.shape is tool.shape] or left
-        chosen += alike[:1]
-    held = [other for other in free if other not in chosen][: scene.further]
-    foreign = Toolbox(donor.world, donor.surface, by_name([*chosen, *held]))
-    made = replace(item, others=_tools(foreign.tools.values()))
+    free = [
+        box.all[name]
+        for name in dict.fromkeys((*own, *other.tools, *spare))
+        if name.casefold() not in taken
+    ]
+    chosen, held = free[: scene.size], free[scene.size :][: scene.further]
+    foreign = Toolbox(box.world, box.surface, by_name([*chosen, *held]))
+    made = replace(item, others=_tools([*chosen, *held]))
     made = shown(made, [tool.name for tool in chosen], seed)
     tools = [*foreign.tools.values()]
     checks = _in_vain(scene, tools, scene.values, Explorer(foreign))
@@ -343,30 +347,16 @@ def unmatched(scene: MadeScene, seed: int) -> Drafts:
         Scenario.UNMATCHED, item.id, False, EpisodeAction.CHANGE_TOOLS,
         lost=tuple(number + 1 for number in hops), checks=checks,
     )  # fmt: skip
-    return (Draft(made, label, expected=answered(made), siblings=(plain_of(scene, seed),)),)
+    return Draft(made, label, expected=answered(made), siblings=(plain_of(scene, seed),))
 
 
-def _donor(box: Toolbox, rng: random.Random) -> Toolbox:
-    """The tools of a world of another domain, in the style of one."""
-    domain = rng.choice([of for name, of in domains().items() if name != box.world.domain.name])
-    seed = f"donor {rng.random()}"
-    knobs = Knobs(
-        near=Near.TWINS if box.twins else Near.WORLD,
-        listing=any(tool.shape is Shape.LIST for tool in box.tools.values()),
-        page=box.surface.page,
-        codes=bool(box.surface.keyed),
-    )
-    return toolbox(make(domain, f"{seed}/names", seed), box.surface.style, knobs, seed)
-
-
-def reserve(scene: MadeScene, seed: int) -> Drafts:
-    """As `unmatched`, and the item's own tools come when they are asked for."""
-    drafts = unmatched(scene, seed)
-    if isinstance(drafts, Reason):
-        return drafts
-    own = tuple(dict.fromkeys(hop.tool.name for hop in scene.item.hops))
-    label = replace(drafts[0].label, solvable_after=True, reserve=own)
-    return (replace(drafts[0], label=label),)
+def _donor(scene: MadeScene, seed: int) -> tuple[Item, Toolbox] | None:
+    """The first of `Scene.donors` that is of another domain."""
+    for other in scene.donors(seed):
+        found = sources(other) if other.domain != scene.item.domain else None
+        if found is not None:
+            return other, found.tools
+    return None
 
 
 # -- values that the question keeps back -------------------------------------------------------
@@ -431,8 +421,8 @@ TRANSFORMATIONS: Mapping[Scenario, Callable[[MadeScene, int], Drafts]] = Mapping
         Scenario.MISSING_TOOL: missing_tool,
         Scenario.POTENTIAL_TOOL: partial(potential_tool, lose=missing_tool),
         Scenario.MISSING_PARAMETER: missing_parameter,
-        Scenario.UNMATCHED: unmatched,
-        Scenario.RESERVE: reserve,
+        Scenario.UNMATCHED: partial(unmatched, of_another=_of_another),
+        Scenario.RESERVE: partial(reserve, of_another=_of_another),
         Scenario.BROKEN_TOOL: broken_tool,
         Scenario.FLAKY_TOOL: hazards.flaky_tool,
         Scenario.WRONG_ONCE: hazards.wrong_once,
