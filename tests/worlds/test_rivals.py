@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from statistics import mean
@@ -11,13 +12,17 @@ from typing import Any
 
 import pytest
 
-from toolhop_tools.worlds.checks import CANDIDATES, Reason, Refused, meaning
-from toolhop_tools.worlds.draw import Stuck, draw
+from toolhop_tools.worlds.checks import Reason, meaning
+from toolhop_tools.worlds.draw import CANDIDATES, Stuck, draw
 from toolhop_tools.worlds.expression import (
     Expression,
+    Follow,
+    Gap,
     Named,
     Pick,
+    Read,
     Total,
+    Which,
     chosen,
     evaluate,
     nodes,
@@ -41,7 +46,7 @@ def drawn_questions(making: Making, count: int) -> list[tuple[Expression, Plan]]
         except Stuck:
             continue
         way = plan(asked, making.tools)
-        if way and not isinstance(meaning(asked, making.world), Refused):
+        if way and not isinstance(meaning(asked, making.world), Reason):
             questions.append((asked, way))
     return questions
 
@@ -74,12 +79,53 @@ def test_a_rival_could_have_been_asked_for(spec: str) -> None:
             assert len(made.calls) == len(way.calls)
             assert {call.tool.name for call in made.calls} <= {*offered}
             assert made.run()[-1].value == value
-            for node in nodes(rival):
-                if isinstance(node, Pick) and len(node.links) == 1 and not node.conditions:
-                    assert len(chosen(node, making.world)) >= CANDIDATES
-            refused = meaning(rival, making.world)
-            assert not isinstance(refused, Refused) or refused.reason is not Reason.CIRCLE
+            assert not_in_a_circle(rival, making)
+            assert superlatives_choose(rival, making)
     assert rivals_by_question > 12
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_what_is_drawn_walks_in_no_circle_and_chooses_from_several(spec: str) -> None:
+    (series,) = parse(f"seed=3,{spec}").specs
+    for number in range(4):
+        making = Making(series.knobs, f"draws {spec} {number}", Counter())
+        for asked, _ in drawn_questions(making, 40):
+            assert not_in_a_circle(asked, making)
+            assert superlatives_choose(asked, making)
+
+
+def not_in_a_circle(asked: Expression, making: Making) -> bool:
+    """Whether no relation, attribute or entity is passed twice; of two compared one is again."""
+    used = [column for node in nodes(asked) for column in columns(node)]
+    passed = [
+        evaluate(node, making.world) for node in nodes(asked) if not isinstance(node, Which | Gap)
+    ]
+    return len({*used}) == len(used) and len({*passed}) == len(passed)
+
+
+def columns(node: Expression) -> Iterator[tuple[str, str]]:
+    """The relations and attributes of a node alone, with their types."""
+    match node:
+        case Follow(kind, relation, _):
+            yield kind, relation
+        case Read(kind, attribute) | Gap(kind, attribute) | Which(kind, attribute):
+            yield kind, attribute
+        case Pick(kind, links, conditions) | Total(type=kind, links=links, conditions=conditions):
+            yield from (link.column(kind) for link in links)
+            yield from ((kind, condition.attribute) for condition in conditions)
+            if isinstance(node, Pick) and node.rank:
+                yield kind, node.rank.attribute
+            if isinstance(node, Total):
+                yield kind, node.attribute
+
+
+def superlatives_choose(asked: Expression, making: Making) -> bool:
+    """Whether each superlative has `CANDIDATES`."""
+    return all(
+        len(chosen(node, making.world)) >= CANDIDATES
+        for node in nodes(asked)
+        if isinstance(node, Pick) and node.rank
+    )
 
 
 def test_what_fewer_calls_give_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,9 +91,8 @@ def inferred(columns: set[Column], domain: Domain) -> set[Column]:
     columns = set(columns)
     bound = []
     for kind, relation, link in domain.links:
-        paths = [(kind, link.through)] if link.through else []
-        paths += zip((kind, link.to), link.same, strict=True) if link.same else []
-        if paths:
+        if link.same:
+            paths = zip((kind, link.to), link.same, strict=True)
             steps = [_steps(domain, *path) for path in paths]
             bound.append({(kind, relation)}.union(*steps))
     while lacking := [group - columns for group in bound if len(group - columns) == 1]:

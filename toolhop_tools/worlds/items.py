@@ -15,7 +15,7 @@ from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import TOOLHOP, Flaky, GoldCall, Hop, Item
 from toolhop_tools.reading import Match, Reading, leaf_text
 from toolhop_tools.scenarios.hazards import BUSY
-from toolhop_tools.worlds.checks import Refused, meaning, spare_elsewhere
+from toolhop_tools.worlds.checks import Reason, meaning, spare_elsewhere
 from toolhop_tools.worlds.domain import domains
 from toolhop_tools.worlds.draw import Stuck, draw
 from toolhop_tools.worlds.expression import (
@@ -223,8 +223,8 @@ class Making:
         if not self.knobs.hops[0] <= len(way.calls) <= self.knobs.hops[1]:
             return "more or fewer calls than wanted"
         answer = meaning(asked, self.world)
-        if isinstance(answer, Refused):
-            return str(answer.reason)
+        if isinstance(answer, Reason):
+            return answer.value
         offered = self._offered(way, drawn)
         names = [tool.name for tool in offered]
         rivals = self.rivals.of(asked, names, len(way.calls), drawn)
@@ -246,7 +246,7 @@ class Making:
         drawn.shuffle(alike)
         refused = ""
         for each in alike:
-            if each is asked or not isinstance(meaning(each, self.world), Refused):
+            if each is asked or not isinstance(meaning(each, self.world), Reason):
                 item = self._item(each, offered, searched, drawn)
                 if isinstance(item, Item):
                     return each, item

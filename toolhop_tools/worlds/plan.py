@@ -25,7 +25,7 @@ from toolhop_tools.worlds.expression import (
     Total,
     Which,
 )
-from toolhop_tools.worlds.made import LEAST_KEYS, MadeTool, Role, Shape, Toolbox, link_id
+from toolhop_tools.worlds.made import LEAST_KEYS, MadeTool, Role, Shape, Toolbox
 from toolhop_tools.worlds.surface import CODE, NAME
 
 
@@ -227,12 +227,7 @@ class _Planning:
         """Links and conditions as what parameters mean."""
         roles = {Test.ABOVE: Role.ABOVE, Test.BELOW: Role.BELOW, Test.IS: Role.IS}
         meanings: list[tuple[Role, str, Given]] = [
-            (
-                Role.LINK,
-                link_id(link.relation, link.end_type, backward=link.backward),
-                self.key(link.end),
-            )
-            for link in links
+            (Role.LINK, link.id, self.key(link.end)) for link in links
         ]
         return meanings + [(roles[test.test], test.attribute, test.value) for test in conditions]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.domain import COMPARED, Kind, difference
 from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import LEAST_KEYS, Column, MadeTool, Role, Shape
 from toolhop_tools.worlds.surface import NAME, quoted
@@ -344,18 +344,15 @@ def _pair(tool: MadeTool) -> Iterator[str]:
         yield 'is_first = values[0] > values[1] if which == "greater" else values[0] < values[1]'
         yield surface.gives(surface.cells(**{form: "first if is_first else second"}))
         return
-    columns = surface.attributes(tool.type, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+    columns = surface.attributes(tool.type, *COMPARED)
     dates = tuple(column.name for column in columns if column.type == Kind.DATE)
     if dates:
         yield f"if field in {dates!r}:"
         yield "    values = [date.fromisoformat(value).toordinal() for value in values]"
     if surface.style is not Style.VALUES:
-        yield f"unit = { ({c.name: _difference_unit(c) for c in columns})!r}[field]"
+        units = {column.name: difference(column.type).partition(" ")[2] for column in columns}
+        yield f"unit = {units!r}[field]"
     yield surface.gives(surface.cells(difference="abs(values[0] - values[1])", unit="unit"))
-
-
-def _difference_unit(column: Column) -> str:
-    return {"year": "years", "date": "days"}.get(column.type, column.type.partition(" ")[2])
 
 
 def _convert(tool: MadeTool) -> Iterator[str]:

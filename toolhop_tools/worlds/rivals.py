@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from toolhop_tools.worlds.checks import CANDIDATES
-from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.domain import COMPARED, Kind
+from toolhop_tools.worlds.draw import CANDIDATES
 from toolhop_tools.worlds.expression import (
     Condition,
     Entity,
@@ -47,7 +47,6 @@ MOST_WAYS = 200
 """Ways of one length that are gone on from, drawn at random where there are more."""
 MOST_PAIRS = 400
 """Pairs of ways that are brought together for one length."""
-COMPARED = (Kind.NUMBER, Kind.YEAR, Kind.DATE)
 
 
 @dataclass(frozen=True, slots=True)

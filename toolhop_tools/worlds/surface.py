@@ -10,9 +10,9 @@ from typing import Any
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.reading import Path
-from toolhop_tools.worlds.domain import Attribute, Domain, Kind
+from toolhop_tools.worlds.domain import Attribute, Domain, Kind, difference
 from toolhop_tools.worlds.knobs import Style
-from toolhop_tools.worlds.made import Column, MadeTool, Shape, Typed, link_id
+from toolhop_tools.worlds.made import Column, MadeTool, Shape, Typed
 from toolhop_tools.worlds.units import UNITS
 from toolhop_tools.worlds.world import CODE
 
@@ -163,7 +163,7 @@ class Surface:
     def attributes(self, kind: str, *kinds: Kind) -> list[Column]:
         """Columns of a type's attributes, of these kinds or all."""
         return [
-            Column(name, self._attribute(kind, name, of), f"{of.kind} {of.unit}".strip(), of.noun)
+            Column(name, self._attribute(kind, name, of), of.type, of.noun)
             for name, of in self.domain.types[kind].attributes.items()
             if not kinds or of.kind in kinds
         ]
@@ -207,7 +207,7 @@ class Surface:
         backward = [
             (
                 Column(
-                    link_id(name, of, backward=True),
+                    f"{of}.{name}",
                     self.argument(f"{link.noun} of {of}"),
                     self.key_type(of),
                     link.noun,
@@ -317,8 +317,7 @@ class Surface:
             case Shape.TOTAL if "field" not in arguments or arguments["statistic"] == "count":
                 return str(Kind.NUMBER)
             case _:
-                of = tool.types[str(arguments["field"])]
-                return {"year": "number years", "date": "number days"}.get(of, of)
+                return difference(tool.types[str(arguments["field"])])
 
     def _record(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
         match self.style:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.domain import COMPARED
 from toolhop_tools.worlds.exposed import COMPUTING
 from toolhop_tools.worlds.knobs import Knobs, Near, Style
 from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox, by_name
@@ -68,7 +68,7 @@ def _made(world: World, surface: Surface, listing: bool) -> Iterator[MadeTool]:
         yield from several.find(kind, of)
         if surface.links(kind):
             yield several.total(kind, of)
-        if surface.attributes(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE):
+        if surface.attributes(kind, *COMPARED):
             yield worked.compare(kind, of)
             yield worked.gap(kind, of)
         if listing:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.reading import Path
-from toolhop_tools.worlds.domain import EntityType, Kind
+from toolhop_tools.worlds.domain import COMPARED, EntityType, Kind
 from toolhop_tools.worlds.filters import Filters
 from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape
@@ -40,7 +40,7 @@ class SeveralMaker(Filters):
         columns = [*surface.keys(kind), *surface.attributes(kind), *(link for link, _ in links)]
         self.filters(kind, of, links, narrow, arguments)
         order = surface.order
-        sortable = surface.attributes(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+        sortable = surface.attributes(kind, *COMPARED)
         names: list[JSON] = [column.name for column in sortable]
         for column in sortable:
             arguments.add(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.worlds.domain import EntityType, Kind
+from toolhop_tools.worlds.domain import COMPARED, EntityType, Kind
 from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape
 from toolhop_tools.worlds.maker import DATE, Arguments, Maker
 from toolhop_tools.worlds.surface import CODE, NAME
@@ -62,7 +62,7 @@ class WorkedMaker(Maker):
 
     def two(self, kind: str, arguments: Arguments) -> list[Column]:
         """Arguments of tools that take two entities and a field; the fields."""
-        columns = self.surface.attributes(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+        columns = self.surface.attributes(kind, *COMPARED)
         for argument in ("first", "second"):
             self.key(kind, argument, argument, arguments)
         self.field(columns, arguments)

@@ -128,7 +128,7 @@ class _Filling:
     def fill(self) -> None:
         domain, tables = self.world.domain, self.world.tables
         for kind, relation, link in domain.links:
-            if not (link.many or link.through or link.same):
+            if not (link.many or link.same):
                 self._free(kind, relation, link)
         for kind, relation, link in domain.links:
             for name in () if link.many else tables[kind]:
@@ -168,12 +168,10 @@ class _Filling:
         return ends | {name}
 
     def _relation(self, kind: str, relation: str, name: str) -> str:
-        row, link = self.world.tables[kind][name], self.world.domain.relation(kind, relation)
+        row = self.world.tables[kind][name]
         if relation not in row:
-            if link.through:
-                row[relation] = self._walked(kind, link.through, name)
-            else:
-                row[relation] = self._alike(kind, link, name)
+            link = self.world.domain.relation(kind, relation)
+            row[relation] = self._alike(kind, link, name)
         return str(row[relation])
 
     def _alike(self, kind: str, link: Relation, name: str) -> str:
