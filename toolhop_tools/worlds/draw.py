@@ -265,12 +265,12 @@ class _Drawing:
         else:
             ends = self.world.relateds(kind, relation, name)
         end = self._choice(ends)
-        link = Link(relation, Named(end_type, end), end_type, backward)
-        members = linked(kind, link, self.world)
+        by = Link(relation, Named(end_type, end), end_type, backward)
+        members = linked(kind, by, self.world)
         if len(members) < CANDIDATES:
             raise Stuck
-        self.used.add(link.column(kind))
-        return link, end, list(members)
+        self.used.add(by.column(kind))
+        return by, end, list(members)
 
     def _singled_out(
         self, kind: str, name: str, members: list[str]

@@ -10,8 +10,9 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, product
 
 from toolhop_tools.worlds.domain import COMPARED, Kind
 from toolhop_tools.worlds.draw import CANDIDATES
@@ -83,8 +84,8 @@ class _Step:
     name: str
     used: frozenset[tuple[str, str]]
     made: Callable[[Entity], Entity]
-    sign: tuple[str, str, bool]
-    """What tool it takes: the type, the relation, and whether that is a pick."""
+    like: Follow | Pick
+    """A step by the same relation from any entity: it takes the same tool."""
 
 
 @dataclass
@@ -116,7 +117,11 @@ class Rivals:
         """
         names = frozenset(offered)
         had = {evaluate(asked, self.world)}
-        for expression, value in _Search(self, asked, names, drawn).found():
+        for expression in _Search(self, asked, names, drawn).found():
+            try:
+                value = evaluate(expression, self.world)
+            except Undefined:
+                continue
             if value not in had:
                 way = plan(expression, self.tools, names)
                 if way and len(way.calls) == calls:
@@ -137,27 +142,21 @@ class Rivals:
                 end = self.world.related(kind, relation, name)
                 yield _Step(
                     link.to, end, frozenset({(kind, relation)}),
-                    lambda of, relation=relation: Follow(kind, relation, of),  # type: ignore[misc]  # mypy infers no lambda with a default
-                    (kind, relation, False),
+                    partial(Follow, kind, relation), Follow(kind, relation, self.any(kind)),
                 )  # fmt: skip
 
     def _picks(self, kind: str, name: str, bound: _Bound | None) -> Iterator[_Step]:
         for of, link, members in self.linked(kind, name):
-            used = {(link.end_type if link.backward else of, link.relation)}
-            sign = (
-                of,
-                f"{link.end_type}.{link.relation}" if link.backward else link.relation,
-                True,
-            )
+            like = Pick(of, (replace(link, end=self.any(kind)),))
             for conditions in [()] if bound is None else self.conditions(of, bound):
-                own = used | {(of, condition.attribute) for condition in conditions}
                 left = [m for m in members if all(meets(of, m, c, self.world) for c in conditions)]
                 if conditions and len(left) == len(members):
                     continue
+                pick = Pick(of, (link,), conditions)
                 if conditions and len(left) == 1:
-                    yield self._pick(of, left[0], link, conditions, None, own, sign)
+                    yield _picking(pick, left[0], like)
                 if len(left) >= CANDIDATES:
-                    yield from self._ranked(of, left, link, conditions, own, sign)
+                    yield from self._ranked(pick, left, like)
 
     def conditions(self, of: str, bound: _Bound) -> Iterator[tuple[Condition]]:
         """Conditions on a type that compare with a bound."""
@@ -166,20 +165,13 @@ class Rivals:
             if (attribute.kind, attribute.unit) == (bound.kind, bound.unit):
                 yield from ((Condition(name, test, bound.value),) for test in tests)
 
-    def _ranked(
-        self,
-        of: str,
-        members: Sequence[str],
-        link: Link,
-        conditions: tuple[Condition, ...],
-        used: set[tuple[str, str]],
-        sign: tuple[str, str, bool],
-    ) -> Iterator[_Step]:
-        for name, attribute in self.world.domain.types[of].attributes.items():
-            if attribute.kind in COMPARED and (of, name) not in used:
+    def _ranked(self, pick: Pick, members: Sequence[str], like: Pick) -> Iterator[_Step]:
+        compared = {condition.attribute for condition in pick.conditions}
+        for name, attribute in self.world.domain.types[pick.type].attributes.items():
+            if attribute.kind in COMPARED and name not in compared:
                 for most in (True, False):
-                    if best := self._first(of, members, name, most=most):
-                        yield self._pick(of, best, link, conditions, Rank(name, most), used, sign)
+                    if best := self._first(pick.type, members, name, most=most):
+                        yield _picking(replace(pick, rank=Rank(name, most)), best, like)
 
     def linked(self, kind: str, name: str) -> list[tuple[str, Link, Sequence[str]]]:
         """Types whose entities are linked to an entity, the link, and these entities."""
@@ -195,27 +187,26 @@ class Rivals:
                 members = self.world.relateds(kind, relation, name)
                 yield link.to, Link(relation, Named(kind, name), kind, backward=True), members
 
-    def _pick(
-        self,
-        of: str,
-        name: str,
-        link: Link,
-        conditions: tuple[Condition, ...],
-        rank: Rank | None,
-        used: set[tuple[str, str]],
-        sign: tuple[str, str, bool],
-    ) -> _Step:
-        def made(end: Entity) -> Entity:
-            ended = Link(link.relation, end, link.end_type, link.backward)
-            return Pick(of, (ended,), conditions, rank)
-
-        ranked = {(of, rank.attribute)} if rank else set()
-        return _Step(of, name, frozenset(used | ranked), made, sign)
-
     def _first(self, of: str, members: Sequence[str], attribute: str, *, most: bool) -> str | None:
         """The one with the greatest or smallest value; None where two tie."""
         values = sorted(((self.world.value(of, attribute, m), m) for m in members), reverse=most)
         return values[0][1] if values[0][0] != values[1][0] else None
+
+    def any(self, kind: str) -> Named:
+        """Some entity of a type."""
+        return Named(kind, next(iter(self.world.tables[kind])))
+
+
+def _picking(pick: Pick, name: str, like: Pick) -> _Step:
+    """The step from the end of a pick's link to what it picks."""
+    used = {link.column(pick.type) for link in pick.links}
+    used |= {(pick.type, condition.attribute) for condition in pick.conditions}
+    used |= {(pick.type, pick.rank.attribute)} if pick.rank else set()
+
+    def made(end: Entity) -> Entity:
+        return replace(pick, links=tuple(replace(link, end=end) for link in pick.links))
+
+    return _Step(pick.type, name, frozenset(used), made, like)
 
 
 @dataclass
@@ -227,16 +218,16 @@ class _Search:
     offered: frozenset[str]
     drawn: random.Random
     ways: dict[int, list[_Way]] = field(default_factory=lambda: defaultdict(list))
-    _can: dict[tuple[str, str, bool], bool] = field(default_factory=dict)
+    _can: dict[Entity, bool] = field(default_factory=dict)
 
-    def found(self) -> Iterator[tuple[Expression, Value]]:
-        """Expressions as long as the question's, over all that it gives, with their values."""
+    def found(self) -> Iterator[Expression]:
+        """Expressions as long as the question's, over all that it gives."""
         world = self.rivals.world
         below = nodes(self.asked)
         named = {node for node in below if isinstance(node, Named)}
         bounds = set(self._bounds(below))
         everything = frozenset[Named | _Bound](named | bounds)
-        hops = len(below) - len([node for node in below if isinstance(node, Named)])
+        hops = sum(not isinstance(node, Named) for node in below)
         wanted = type_of(self.asked, world)
         self.ways[0] = [
             _Way(each, each.type, each.name, frozenset({each.name}), frozenset(), frozenset({each}))
@@ -247,7 +238,7 @@ class _Search:
             self.ways[length] = self._next(length, bounds)
         if is_entity:
             yield from (
-                (way.expression, way.name)
+                way.expression
                 for way in self._mixed(self.ways[hops])
                 if way.type == wanted and way.given == everything
             )
@@ -276,7 +267,7 @@ class _Search:
                     key = (step.name, uses)
                     if key in ways or step.name in way.passed or step.used & way.used:
                         continue
-                    if self.can(step.sign):
+                    if self.can(step.like):
                         ways[key] = _Way(
                             step.made(way.expression), step.type, step.name,
                             way.passed | {step.name}, way.used | step.used, uses,
@@ -330,17 +321,12 @@ class _Search:
                 both = [member for member in members if member in other_members]
                 if len(both) == 1:
                     links = (
-                        Link(link.relation, one.expression, link.end_type, link.backward),
-                        Link(
-                            other_link.relation, other.expression, other_link.end_type,
-                            other_link.backward,
-                        ),
-                    )  # fmt: skip
-                    used = {
-                        (each.end_type if each.backward else of, each.relation) for each in links
-                    }
+                        replace(link, end=one.expression),
+                        replace(other_link, end=other.expression),
+                    )
+                    used = frozenset(each.column(of) for each in links)
                     if len(used) == len(links):
-                        yield frozenset(used), both[0], of, Pick(of, links)
+                        yield used, both[0], of, Pick(of, links)
 
     def _values(
         self,
@@ -348,7 +334,7 @@ class _Search:
         wanted: str,
         everything: frozenset[Named | _Bound],
         bounds: set[_Bound],
-    ) -> Iterator[tuple[Expression, Value]]:
+    ) -> Iterator[Expression]:
         """Values of entities, of two, or of many."""
         world = self.rivals.world
         makers = [self._read(hops, everything), self._gaps(hops, everything)]
@@ -356,13 +342,9 @@ class _Search:
             makers = [self._spelled(self.asked, hops, everything)]
         elif isinstance(self.asked, Total) or wanted.startswith("number"):
             makers.append(self._totals(hops, everything, bounds))
-        for maker in makers:
-            for expression, named in maker:
-                if type_of(expression, world) == wanted and self._same_form(expression):
-                    try:
-                        yield expression, evaluate(named, world)
-                    except Undefined:
-                        continue
+        for expression in chain.from_iterable(makers):
+            if type_of(expression, world) == wanted and self._same_form(expression):
+                yield expression
 
     def _same_form(self, other: Expression) -> bool:
         """Whether the question would say of the answer what this one's says: a mean is rounded."""
@@ -370,9 +352,7 @@ class _Search:
         units = [isinstance(each, Read) and bool(each.unit) for each in (self.asked, other)]
         return rounded[0] == rounded[1] and units[0] == units[1]
 
-    def _read(
-        self, hops: int, everything: frozenset[Named | _Bound]
-    ) -> Iterator[tuple[Expression, Expression]]:
+    def _read(self, hops: int, everything: frozenset[Named | _Bound]) -> Iterator[Expression]:
         asked = self.asked
         unit, later = (asked.unit, asked.later) if isinstance(asked, Read) else ("", 0)
         for way in self._mixed(self.ways[hops - 1]):
@@ -380,57 +360,41 @@ class _Search:
                 fits = way.given == everything and (way.type, attribute) not in way.used
                 converts = not unit or unit in others(of.unit)
                 if fits and converts and (not later or of.kind is Kind.DATE):
-                    ends = (way.expression, Named(way.type, way.name))
-                    first, second = (Read(way.type, attribute, e, unit, later) for e in ends)
-                    yield first, second
+                    yield Read(way.type, attribute, way.expression, unit, later)
 
     def _spelled(
         self, asked: Spelled, hops: int, everything: frozenset[Named | _Bound]
-    ) -> Iterator[tuple[Expression, Expression]]:
+    ) -> Iterator[Expression]:
         types = self.rivals.world.domain.types
         is_person = asked.how is Text.INITIALS
         for way in self._mixed(self.ways[hops - 1]):
             of = types[way.type]
             fits = of.names.startswith("{person}") if is_person else of.code
             if fits and way.given == everything:
-                end = Named(way.type, way.name)
-                yield (
-                    Spelled(asked.how, way.type, way.expression),
-                    Spelled(asked.how, way.type, end),
-                )
+                yield Spelled(asked.how, way.type, way.expression)
 
-    def _gaps(
-        self, hops: int, everything: frozenset[Named | _Bound]
-    ) -> Iterator[tuple[Expression, Expression]]:
+    def _gaps(self, hops: int, everything: frozenset[Named | _Bound]) -> Iterator[Expression]:
         for one, other in self._pairs(hops):
             if one.type != other.type or one.given | other.given != everything:
                 continue
             for attribute, of in self.rivals.world.domain.types[one.type].attributes.items():
                 if of.kind in COMPARED and (one.type, attribute) not in one.used | other.used:
-                    ends = [Named(way.type, way.name) for way in (one, other)]
-                    yield (
-                        Gap(one.type, attribute, one.expression, other.expression),
-                        Gap(one.type, attribute, *ends),
-                    )
+                    yield Gap(one.type, attribute, one.expression, other.expression)
 
     def _totals(
         self, hops: int, everything: frozenset[Named | _Bound], bounds: set[_Bound]
-    ) -> Iterator[tuple[Expression, Expression]]:
+    ) -> Iterator[Expression]:
         how = [self.asked.how] if isinstance(self.asked, Total) else [Sum.TOTAL]
         for way in self._mixed(self.ways[hops - 1]):
             rest = everything - way.given
             if len(rest) > 1 or not rest <= bounds:
                 continue
             for of, link, members in self.rivals.linked(way.type, way.name):
-                relation = (link.end_type if link.backward else of, link.relation)
-                if len(members) < CANDIDATES or relation in way.used:
+                if len(members) < CANDIDATES or link.column(of) in way.used:
                     continue
                 attributes = self.rivals.world.domain.types[of].attributes
                 numbers = [name for name, each in attributes.items() if each.kind is Kind.NUMBER]
-                ends = [
-                    (Link(link.relation, end, link.end_type, link.backward),)
-                    for end in (way.expression, Named(way.type, way.name))
-                ]
+                ended = (replace(link, end=way.expression),)
                 own = [b for b in rest if isinstance(b, _Bound)]
                 left = [(), *(c for b in own for c in self.rivals.conditions(of, b))]
                 for each, conditions in product(how, left[1:] if rest else left):
@@ -439,27 +403,13 @@ class _Search:
                         is_total = each is Sum.TOTAL
                         if (of, attribute) in used or (is_total and not attributes[attribute].adds):
                             continue
-                        yield (
-                            Total(of, each, attribute, ends[0], conditions),
-                            Total(of, each, attribute, ends[1], conditions),
-                        )
+                        yield Total(of, each, attribute, ended, conditions)
 
-    def can(self, sign: tuple[str, str, bool]) -> bool:
-        """Whether a tool on offer takes a step of this kind."""
-        if sign not in self._can:
-            kind, relation, is_pick = sign
-            if is_pick:
-                end_type, dot, own = relation.rpartition(".")
-                to = end_type if dot else self.rivals.world.domain.relation(kind, own).to
-                link = Link(own, Named(to, self._any(to)), to, backward=bool(dot))
-                step: Entity = Pick(kind, (link,))
-            else:
-                step = Follow(kind, relation, Named(kind, self._any(kind)))
+    def can(self, step: Follow | Pick) -> bool:
+        """Whether a tool on offer takes a step."""
+        if step not in self._can:
             way = plan(step, self.rivals.tools)
             # Codes may have to be found first or after; the whole plan is looked at in the end.
             main = [call for call in way.calls if call.node is step] if way else []
-            self._can[sign] = bool(main) and main[0].tool.name in self.offered
-        return self._can[sign]
-
-    def _any(self, kind: str) -> str:
-        return next(iter(self.rivals.world.tables[kind]))
+            self._can[step] = bool(main) and main[0].tool.name in self.offered
+        return self._can[step]
