@@ -35,6 +35,10 @@ OST = Pick("town", BELOW_KAR + BELOW_LIN)
     ("asked", "reason"),
     [
         (Total("town", Sum.COUNT, "", ON_ULM), Reason.GUESSABLE),
+        (
+            Pick("town", (Link("river", Follow("town", "river", OST), "river"), *BELOW_LIN)),
+            Reason.CIRCLE,
+        ),
         (Pick("town", ON_ULM, rank=Rank("founded", most=True)), Reason.UNDEFINED),
         (Pick("town", ON_ULM, SECOND[:1]), Reason.UNDEFINED),
         (Pick("town", ON_ULM, rank=Rank("people", most=True)), Reason.SPARE_PART),

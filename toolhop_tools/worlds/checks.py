@@ -38,6 +38,7 @@ class Reason(StrEnum):
 
     UNDEFINED = "no answer, or several"
     GUESSABLE = "the answer has few possible values"
+    CIRCLE = "an entity comes twice"
     SPARE_PART = "a link, condition or rank changes nothing"
     SPARE_HOP = "the result of a hop changes nothing"
 
@@ -55,6 +56,9 @@ def _faults(asked: Expression, answer: Value, world: World) -> Iterator[Reason]:
     """What is wrong with it, the cheapest to see first."""
     if isinstance(asked, Total) and asked.how is Sum.COUNT and int(answer) < FEW:
         yield Reason.GUESSABLE
+    passed = [evaluate(node, world) for node in nodes(asked) if not isinstance(node, Which | Gap)]
+    if len(set(passed)) < len(passed):
+        yield Reason.CIRCLE
 
     def same(other: Expression) -> bool:
         return _value(other, world) == answer
