@@ -27,6 +27,8 @@ ON_ULM = (Link("river", Named("river", "Ulm"), "river"),)
 ON_VOD = (Link("river", Named("river", "Vod"), "river"),)
 BELOW_KAR = (Link("hills", Named("hill", "Kar"), "hill"),)
 BELOW_LIN = (Link("hills", Named("hill", "Lin"), "hill"),)
+BY_OST = (Link("hills", Named("town", "Ost"), "town", backward=True),)
+HIGHEST_BY_OST = Pick("hill", BY_OST, rank=Rank("height", most=True))
 SECOND = (Condition("people", Compared.ABOVE, 3), Condition("people", Compared.BELOW, 6))
 OST = Pick("town", BELOW_KAR + BELOW_LIN)
 
@@ -36,9 +38,10 @@ OST = Pick("town", BELOW_KAR + BELOW_LIN)
     [
         (Total("town", Sum.COUNT, "", ON_ULM), Reason.GUESSABLE),
         (
-            Pick("town", (Link("river", Follow("town", "river", OST), "river"), *BELOW_LIN)),
+            Read("town", "people", Pick("town", ON_ULM, rank=Rank("people", most=False))),
             Reason.CIRCLE,
         ),
+        (Follow("hill", "owner", HIGHEST_BY_OST), Reason.CIRCLE),
         (Pick("town", ON_ULM, rank=Rank("founded", most=True)), Reason.UNDEFINED),
         (Pick("town", ON_ULM, SECOND[:1]), Reason.UNDEFINED),
         (Pick("town", ON_ULM, rank=Rank("people", most=True)), Reason.SPARE_PART),

@@ -38,7 +38,7 @@ class Reason(StrEnum):
 
     UNDEFINED = "no answer, or several"
     GUESSABLE = "the answer has few possible values"
-    CIRCLE = "an entity comes twice"
+    CIRCLE = "a relation, attribute or entity comes twice"
     SPARE_PART = "a link, condition or rank changes nothing"
     SPARE_HOP = "the result of a hop changes nothing"
 
@@ -56,8 +56,9 @@ def _faults(asked: Expression, answer: Value, world: World) -> Iterator[Reason]:
     """What is wrong with it, the cheapest to see first."""
     if isinstance(asked, Total) and asked.how is Sum.COUNT and int(answer) < FEW:
         yield Reason.GUESSABLE
+    used = [column for node in nodes(asked) for column in {*_columns(node)}]
     passed = [evaluate(node, world) for node in nodes(asked) if not isinstance(node, Which | Gap)]
-    if len(set(passed)) < len(passed):
+    if len(set(used)) < len(used) or len(set(passed)) < len(passed):
         yield Reason.CIRCLE
 
     def same(other: Expression) -> bool:
@@ -113,6 +114,22 @@ def _value(asked: Expression, world: World) -> Value | None:
         return evaluate(asked, world)
     except Undefined:
         return None
+
+
+def _columns(node: Expression) -> Iterator[tuple[str, str]]:
+    """The relations and attributes of a node alone, with their types."""
+    match node:
+        case Follow(kind, relation, _):
+            yield kind, relation
+        case Read(kind, attribute) | Gap(kind, attribute) | Which(kind, attribute):
+            yield kind, attribute
+        case Pick(kind, links, conditions) | Total(type=kind, links=links, conditions=conditions):
+            yield from (link.column(kind) for link in links)
+            yield from ((kind, condition.attribute) for condition in conditions)
+            if isinstance(node, Pick) and node.rank:
+                yield kind, node.rank.attribute
+            if isinstance(node, Total):
+                yield kind, node.attribute
 
 
 def _changed(
