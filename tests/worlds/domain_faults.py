@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 
 from toolhop_tools.worlds.checks import FEW
-from toolhop_tools.worlds.domain import Attribute, Domain, EntityType, Kind, Relation
+from toolhop_tools.worlds.domain import COMPARED, Attribute, Domain, EntityType, Kind, Relation
 from toolhop_tools.worlds.names import STYLES, styles
 from toolhop_tools.worlds.units import UNITS
 
@@ -54,6 +54,8 @@ def _type_faults(kind: EntityType) -> Iterator[str]:
     attributes, links = kind.attributes.values(), kind.relations.values()
     nouns = [*(of.noun for of in attributes), *(link.noun for link in links)]
     ranks = [rank for of in attributes for rank in (of.most, of.least)]
+    if not {of.kind for of in attributes} & {*COMPARED}:
+        yield "attributes: none has an order; add a number, year or date"
     for said in (nouns, ranks, [link.linked for link in links]):
         yield from (f"*: {text!r} is said of two fields; change one" for text in _twice(said))
 

@@ -363,6 +363,7 @@ def test_a_wrong_field_says_where(before: str, after: str, message: str) -> None
         ("home.opened", "home.founded", "built.after: 'founded' is none of opened"),
         ("home.opened", "calls.opened", "'calls' is no path: ship leads to home, not to 'calls'"),
         ("home.opened", "built", "types: ship.built needs ship.built; break the circle"),
+        ('"year", noun = "op', '"category", noun = "op', "attributes: none has an order"),
         (
             "[types.ship]",
             "[types.harbours]\nnames = 'place'\ncount = [2, 2]\n[types.ship]",
