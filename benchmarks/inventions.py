@@ -27,12 +27,12 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
+from toolhop_env.benchmarks.scenarios.calls import Finding
+from toolhop_env.benchmarks.scenarios.played import Played
 from toolhop_env.episode import Episode
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import RawCall, Reply
 from toolhop_env.responders import StandIns
-from toolhop_env.scorers.scenarios_calls import Finding
-from toolhop_env.scorers.scenarios_played import Played
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Program, Sandbox

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from toolhop_agents.benchmarks import BUILT_IN
+from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.cli.options import SECTIONS, options_of
 from toolhop_agents.runs.settings import RunSettings
+from toolhop_tools.benchmarks import OWN
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -36,7 +37,7 @@ def commands() -> str:
 def test_help_names_the_agents_of_every_benchmark() -> None:
     shown = commands().partition("## toolhop run")[2].partition("--model")[0].replace("-\n", "-")
     words = set(re.findall(r"[\w-]+", re.sub(r"-\s+", "-", shown)))
-    assert {agent for binding in BUILT_IN.values() for agent in binding.agents} <= words
+    assert {agent for name in OWN for agent in binding_of(name).agents} <= words
 
 
 @pytest.mark.heavy

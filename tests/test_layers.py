@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from toolhop_agents.cli import COMMANDS
-from toolhop_env.scorers.nestools import NESTOOLS
-from toolhop_env.scorers.toolhop import TOOLHOP
+from toolhop_env.benchmarks.nestools.scorer import BENCHMARK as NESTOOLS
+from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
+from toolhop_tools.benchmarks import OWN
 
 ROOT = Path(__file__).parents[1]
 ROOMS = {
@@ -74,12 +76,46 @@ SHOWS = {"stacked", "table_forms", "table", "plain_summary", "terminal", "trace_
 WORKER_MAY = {"RestrictedPython", "toolhop_sandbox", *sys.stdlib_module_names}
 
 
+NAMES_OF_BENCHMARKS = {
+    ("toolhop_tools.model", "TOOLHOP"),
+    ("toolhop_tools.scenarios.label", "BENCHMARK"),
+}
+"""Names of two benchmarks as constants: as texts they are words of the product, too."""
+MAY_NAME_A_BENCHMARK = {
+    "toolhop_tools/benchmarks/__init__.py": "the list of them",
+    # Items of chains are kept as ToolHop's rows, whoever made them.
+    "toolhop_tools/load.py": "a file without a sign of its own is of such rows",
+    "toolhop_tools/worlds/items.py": "makes chains",
+    "toolhop_env/runs/store.py": "keeps the items of a run",
+    "toolhop_agents/construct/item.py": "makes chains",
+    "toolhop_agents/construct/session.py": "makes chains",
+    "toolhop_agents/data/command.py": "writes such rows, and scenarios for other benchmarks",
+    "toolhop_agents/data/made.py": "writes such rows",
+    # Features that make items for a benchmark.
+    "toolhop_tools/construct/nested": "makes items of NesTools",
+    "toolhop_agents/construct/nested": "makes items of NesTools",
+    "toolhop_agents/construct/reviews.py": "reads the folder in which they are made",
+    "toolhop_agents/cli/perturb.py": "makes scenarios, with actions as RelyToolBench has them",
+    "toolhop_agents/runs/job.py": "plays scenarios made on the spot",
+    "toolhop_agents/data/export_as.py": "writes scenarios for other benchmarks",
+    # What people see of items depends on their kind.
+    "toolhop_tools/review.py": "findings of a data set",
+    "toolhop_agents/card": "counts of a data set",
+    "toolhop_agents/review": "the page on which a person solves an item",
+    "toolhop_agents/runs/settings.py": "help on scripted agents, without importing them",
+    "toolhop_agents/judge/command.py": "an error's example",
+    "toolhop_agents/adapters/inspect_task.py": "Inspect finds tasks by reading this file",
+}
+"""Product files outside of a benchmark's folders that name one, and why."""
+
+
 @functools.cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
     """Those of a file's syntax tree that the tests below ask about; each file is read once."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    walked = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    docstrings = {node.value for node in walked if isinstance(node, ast.Expr)}
     asked = (ast.Import, ast.ImportFrom, ast.Constant, ast.Attribute)
-    return tuple(node for node in ast.walk(tree) if isinstance(node, asked))
+    return tuple(node for node in walked if isinstance(node, asked) and node not in docstrings)
 
 
 def imported(path: Path) -> set[str]:
@@ -176,7 +212,7 @@ MEASURES = {one.name for one in TOOLHOP.measures} | {
     one.name for one in NESTOOLS.measures if "_" in one.name
 }
 MAY_NAME_MEASURES = {
-    "toolhop_env/scorers",
+    "toolhop_env/benchmarks",
     "toolhop_env/measures.py",
     "toolhop_agents/models/exchange.py",
     "toolhop_agents/models/wire_responses.py",
@@ -201,6 +237,52 @@ def test_no_file_but_a_scorer_names_a_benchmarks_measures(layer: str) -> None:
         if found:
             wrong[place] = found
     assert wrong == {}
+
+
+def benchmarks_named(path: Path) -> set[str]:
+    """What a file imports of benchmarks' folders, and its texts that name a benchmark."""
+    own = {name for name in OWN if name not in {"toolhop", "scenarios"}}
+    found = set()
+    for node in nodes(path):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = {alias.name for alias in node.names}
+            home, _, rest = node.module.partition(".benchmarks")
+            parts = {*rest.split("."), *names} if home in ROOMS else set()
+            found |= {node.module for name in OWN if name in parts}
+            found |= {name for name in names if (node.module, name) in NAMES_OF_BENCHMARKS}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= {name for name in own if re.search(rf"\b{name}\b", node.value, re.IGNORECASE)}
+    return found
+
+
+def test_every_way_to_name_a_benchmark_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text(
+        "from toolhop_env.benchmarks.nestools.scorer import CALLS\n"
+        "from toolhop_tools.benchmarks import toolhop\n"
+        "from toolhop_tools.scenarios.label import BENCHMARK, label_of\n"
+        "from toolhop_env.benchmarks import score\n"
+        "WHICH = 'for RelyToolBench'\n"
+        "'''As ToolBeHonest has it.'''\n"
+    )
+    modules = {"toolhop_env.benchmarks.nestools.scorer", "toolhop_tools.benchmarks"}
+    assert benchmarks_named(path) == {*modules, "BENCHMARK", "relytoolbench"}
+
+
+def test_a_benchmark_is_named_in_its_folders_alone() -> None:
+    folders = [f"{room}/benchmarks/{name}/" for room in ORDER for name in OWN]
+    naming = {
+        place
+        for layer in ORDER
+        for path in (ROOMS[layer] / layer).rglob("*.py")
+        if not (place := path.relative_to(ROOMS[layer]).as_posix()).startswith(
+            (*folders, "toolhop_tools/scenarios/")
+        )
+        and benchmarks_named(path)
+    }
+    known = {place: next(filter(place.startswith, MAY_NAME_A_BENCHMARK), "") for place in naming}
+    assert [place for place, listed in known.items() if not listed] == []
+    assert {*known.values()} == MAY_NAME_A_BENCHMARK.keys()
 
 
 def test_worker_imports_only_standard_library_and_restrictedpython() -> None:

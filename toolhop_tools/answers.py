@@ -1,6 +1,6 @@
 """Whether two answers are the same, and whether a result holds one. Pure.
 
-The rule is strict where ToolHop's official one is not (`toolhop_env.scorers`): texts are equal
+The rule is strict where ToolHop's official one is not (`toolhop_env.benchmarks`): texts are equal
 or they are not, numbers are compared by value.
 """
 

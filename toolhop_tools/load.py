@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from toolhop_tools.benchmarks import READ
+from toolhop_tools.benchmarks.toolhop.reader import READER as TOOLHOP
 from toolhop_tools.errors import BadChoice, DataError, DataNotFound
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.packages import BadPackage
-from toolhop_tools.readers import (
-    folder,
-    native,
-    nestools,
-    relytoolbench,
-    toolbehonest,
-    toolhop,
-    worlds,
-)
-from toolhop_tools.readers.reader import Reader, from_package, from_packages
+from toolhop_tools.packages import BadPackage, Registry
+from toolhop_tools.readers import folder, native
+from toolhop_tools.readers.fetch import Source
+from toolhop_tools.readers.reader import Reader
 from toolhop_tools.readers.record import Survey
 
-READERS: dict[str, Reader] = {
-    "builtin": folder.BUILTIN,
-    "toolhop": toolhop.READER,
-    "folder": folder.FOLDER,
-    "nestools": nestools.READER,
-    "toolbehonest": toolbehonest.READER,
-    "relytoolbench": relytoolbench.READER,
-    "worlds": worlds.READER,
-}
-"""Readers of the product's own, by name. No entry point replaces one of these."""
+READERS = Registry(
+    "toolhop.readers",
+    Reader,
+    {
+        "builtin": "toolhop_tools.readers.folder:BUILTIN",
+        **{name: f"toolhop_tools.benchmarks.{name}.reader:READER" for name in READ},
+        "folder": "toolhop_tools.readers.folder:FOLDER",
+        "worlds": "toolhop_tools.readers.worlds:READER",
+    },
+)
+"""Readers by the names of data sets. A package of one's own adds a `Reader` by an entry point."""
 
 
 def load(
@@ -72,12 +68,12 @@ def survey(name_or_path: str | Path, *, last_wins: bool = False) -> Survey:
             raise _unknown(given)
         if Path(given).is_file() and native.is_native_file(Path(given)):
             return Survey(native.read_file(Path(given)), ())
-        for one in READERS.values():
-            if one.fits and one.fits(Path(given)):
-                return one.survey(given, last_wins=last_wins)
+        for own in READERS.own:
+            if (reader := READERS.get(own)) and reader.fits and reader.fits(Path(given)):
+                return reader.survey(given, last_wins=last_wins)
         if Path(given).is_dir():
             return folder.FOLDER.survey(given, last_wins=last_wins)
-        return toolhop.READER.survey(given, last_wins=last_wins)
+        return TOOLHOP.survey(given, last_wins=last_wins)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", origin=given) from None
 
@@ -88,17 +84,39 @@ def readers() -> dict[str, Reader]:
     Raises:
         BadPackage: the reader of an installed package cannot be used.
     """
-    return {**READERS, **{k: v for k, v in from_packages().items() if k not in READERS}}
+    return _named(READERS.names())
+
+
+def _named(names: Iterable[str]) -> dict[str, Reader]:
+    return {name: reader for name in names if (reader := READERS.get(name))}
+
+
+def source_of(name: str) -> Source:
+    """The official files of a data set.
+
+    Raises:
+        KeyError: none are known.
+        BadPackage: the reader of an installed package cannot be used.
+    """
+    reader = READERS.get(name)
+    if reader is None or reader.source is None:
+        raise KeyError(name)
+    return reader.source
+
+
+def licence_of(name: str) -> str:
+    """The licence that a data set is published under, by its name; empty where it is not known."""
+    if name == "builtin":
+        return "Apache-2.0"  # the project's own
+    return source_of(name).licence if name in READ else ""
 
 
 def _reader(name: str, colon: str) -> Reader | None:
     """The reader that is named; None for a path, which wins over other packages' readers."""
-    if name in READERS:
-        reader: Reader | None = READERS[name]
-    elif not name.isidentifier() or (not colon and Path(name).exists()):
+    is_path = not name.isidentifier() or (not colon and Path(name).exists())
+    if name not in READERS.own and is_path:
         return None
-    else:
-        reader = from_package(name)
+    reader = READERS.get(name)
     return None if reader is not None and reader.wants_path and not colon else reader
 
 
@@ -106,7 +124,7 @@ def _unknown(name: str) -> DataNotFound:
     try:
         found = readers()
     except BadPackage:  # another package's fault: what was asked for has no part in it
-        found = READERS
+        found = _named(READERS.own)
     known = [one for one, reader in found.items() if not reader.wants_path]
     near = get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""

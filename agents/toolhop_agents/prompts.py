@@ -36,13 +36,11 @@ class TemplateError(Exception):
     """A template that cannot be used; says why and what a template needs."""
 
 
-def shipped(name: str) -> str:
-    """A shipped template's text."""
-    return (
-        (files("toolhop_agents") / "templates" / f"{name}.txt")
-        .read_text(encoding="utf-8")
-        .rstrip("\n")
-    )
+def shipped(name: str, benchmark: str = "") -> str:
+    """A shipped template's text: a benchmark's, or one that several have."""
+    home = files("toolhop_agents")
+    home = home / "benchmarks" / benchmark if benchmark else home
+    return (home / "templates" / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
 def read_template(path: Path) -> str:
@@ -80,7 +78,7 @@ def prompt(
         "answer_format": shipped("answer_format"),
         "tool_format": shipped("tool_format") + "\n" if text_tools else "",
     }
-    return messages(template if template is not None else shipped(mode.value), values)
+    return messages(template if template is not None else shipped(mode.value, "toolhop"), values)
 
 
 def messages(template: str, values: Mapping[str, str]) -> tuple[SystemMessage | UserMessage, ...]:

@@ -1,9 +1,9 @@
 """The user of an episode, by a rule and without a model.
 
-The user knows the values that the question hides (`toolhop_tools.scenarios.label.Hidden`), and
-nothing else: no answer of a sub-question, and not the final one. Whoever asks says which parameter
-a value is needed for, and gets it; to any other the user says that they do not know. No rule reads
-the question itself. What is said follows from the item, the earlier questions and this one alone.
+The user knows the values that the question hides (`Hidden` in a scenario's label), and nothing
+else: no answer of a sub-question, and not the final one. Whoever asks says which parameter a value
+is needed for, and gets it; to any other the user says that they do not know. No rule reads the
+question itself. What is said follows from the item, the earlier questions and this one alone.
 """
 
 from __future__ import annotations

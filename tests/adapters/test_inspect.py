@@ -49,7 +49,7 @@ from toolhop_agents.environment.core import Environments, EpisodeLost
 from toolhop_agents.export.inspect_log import write_logs
 from toolhop_agents.export.inspect_samples import SCORER, TRACE
 from toolhop_agents.runs.unit import WorkUnit
-from toolhop_env.benchmarks import BUILT_IN, named
+from toolhop_env.benchmarks import named
 from toolhop_env.benchmarks import score as verdict
 from toolhop_env.episode import Episode
 from toolhop_env.estimates import figures
@@ -68,6 +68,7 @@ from toolhop_env.score import Score
 from toolhop_env.trace import from_lines
 from toolhop_env.verdicts import ErrorCode
 from toolhop_sandbox.errors import SandboxFault
+from toolhop_tools.benchmarks import OWN
 from toolhop_tools.load import load
 from toolhop_tools.model import ToolSchema
 
@@ -392,7 +393,7 @@ def test_a_solver_of_inspects_own_is_refused_before_it_plays(tmp_path: Path) -> 
 def test_each_benchmark_is_a_task() -> None:
     file = Path(inspect_task.__file__)
     listed = [one.name for one in list_tasks(file.name, root_dir=file.parent)]
-    assert sorted(listed) == sorted(BUILT_IN)
+    assert sorted(listed) == sorted(OWN)
     with pytest.raises(PrerequisiteError, match="holds items of ToolHop"):
         inspect_task.nestools(data="builtin", sandbox="process")
 

@@ -18,8 +18,8 @@ from tests.adapters.nodes import Nodes, cluster, processes, until
 from tests.agents.items import small_item
 from toolhop_agents.construct.folder import BOOKS, CERTIFICATES, FUNNEL, ITEMS
 from toolhop_agents.models.loopback import LoopbackServer
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.model import DataSet
-from toolhop_tools.readers.toolhop import to_rows
 
 pytest.importorskip("ray", reason="what is tried here")
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]

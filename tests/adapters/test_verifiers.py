@@ -26,9 +26,9 @@ from toolhop_env.benchmarks import named
 from toolhop_env.estimates import figures
 from toolhop_env.messages import Reply
 from toolhop_env.trace import Called, from_lines
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.load import load
 from toolhop_tools.model import ToolSchema
-from toolhop_tools.readers.toolhop import to_rows
 
 pytest.importorskip("verifiers", reason="needs verifiers: make test-adapters")
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]

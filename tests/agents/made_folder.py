@@ -8,13 +8,13 @@ from pathlib import Path
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.settings import Settings
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof, HopVerdict
 from toolhop_tools.certify.model import to_json as certificate_json
 from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.folder import builtin
-from toolhop_tools.readers.toolhop import to_rows
 
 NAMES = ("geography-1", "geography-2", "geography-3")
 

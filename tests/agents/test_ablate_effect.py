@@ -19,11 +19,11 @@ from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import Result, broken_down, code, hop, result, rows_of
 from toolhop_agents.ablate.table import print_result
 from toolhop_env.attempt import Attempt, attempt_of
+from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
 from toolhop_env.fork import Failure
 from toolhop_env.measures import Measure, Unit
 from toolhop_env.pairs.line import Options
 from toolhop_env.score import Errored, Parts, Score
-from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.statistics.paired import mcnemar_exact
 from toolhop_env.verdicts import ErrorCode
 

@@ -19,12 +19,12 @@ from toolhop_agents.construct.ledger import StepLedger
 from toolhop_agents.construct.reviews import add
 from toolhop_agents.export.huggingface import hub_licence
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.reviews import Review, Ruling
 from toolhop_tools.construct.stages import VERSION
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.folder import builtin
-from toolhop_tools.readers.toolhop import to_rows
 
 
 def head(text: str) -> dict[str, Any]:

@@ -18,8 +18,11 @@ from tests.toolhop_tools.rows import row, same_names, write
 from toolhop_agents.data_view import parameter_rows
 from toolhop_agents.terminal import visible
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.readers import fetch, nestools
-from toolhop_tools.readers.toolhop import read
+from toolhop_tools.benchmarks import READ
+from toolhop_tools.benchmarks.nestools import reader as nestools
+from toolhop_tools.benchmarks.toolhop.reader import read
+from toolhop_tools.load import source_of
+from toolhop_tools.readers import fetch
 
 
 @pytest.fixture(autouse=True)
@@ -189,9 +192,9 @@ def test_validate_of_nothing_is_a_fault_of_usage(tmp_path: Path) -> None:
 
 def test_fetch_prints_where_the_file_is(rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "adopt", lambda file, *, target, pin: target)
-    assert toolhop("fetch", "--copy", rows).stdout == f"{fetch.cached_file()}\n"
+    assert toolhop("fetch", "--copy", rows).stdout == f"{source_of('toolhop').path}\n"
     monkeypatch.setattr(fetch, "fetch", lambda *, progress, **_: progress(1, 2))
-    assert toolhop("fetch", "--url", "http://x").stdout == f"{fetch.cached_file()}\n"
+    assert toolhop("fetch", "--url", "http://x").stdout == f"{source_of('toolhop').path}\n"
 
 
 def test_fetch_says_what_to_do_without_a_network(rows: str) -> None:
@@ -204,7 +207,7 @@ def test_fetch_says_what_to_do_without_a_network(rows: str) -> None:
     )
 
 
-FILES = {name: {pin.name for pin in one.pins} for name, one in fetch.SOURCES.items()}
+FILES = {name: {pin.name for pin in source_of(name).pins} for name in READ}
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
@@ -242,11 +245,10 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     folder = tmp_path / "mirror"
     folder.mkdir()
     official_copies(folder)
-    sized = [replace(p, size_bytes=None) for p in fetch.SOURCES["nestools"].pins]
-    known = dict(fetch.SOURCES)
-    known["nestools"] = replace(known["nestools"], pins=tuple(sized))
-    monkeypatch.setattr(fetch, "SOURCES", known)
-    monkeypatch.setattr(nestools, "SOURCE", known["nestools"])
+    sized = tuple(replace(pin, size_bytes=None) for pin in nestools.SOURCE.pins)
+    source = replace(nestools.SOURCE, pins=sized)
+    monkeypatch.setattr(nestools, "SOURCE", source)
+    monkeypatch.setattr(nestools, "READER", replace(nestools.READER, source=source))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     handler = partial(Files, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -274,7 +276,7 @@ def test_data_without_a_published_digest_is_recorded_and_then_checked(
     again = toolhop("fetch", name, "--url", "http://127.0.0.1:1")
     assert "digest" not in again.stderr, "nothing is asked for what is there"
 
-    damaged = fetch.SOURCES[name].file(fetch.SOURCES[name].pins[-1])
+    damaged = source_of(name).file(source_of(name).pins[-1])
     whole = damaged.read_bytes()
     damaged.write_bytes(whole[:-1] + b" ")
     assert "its SHA-256 differs" in toolhop("validate", "--data", name, code=3).stderr
@@ -290,7 +292,7 @@ def test_a_page_in_the_place_of_data_is_not_kept(mirror: str, tmp_path: Path) ->
     (tmp_path / "mirror" / "test_en.json").write_text("<html>log in first</html>")
     failed = toolhop("fetch", "toolbehonest", "--url", mirror, code=3)
     assert "is not a JSON file; nothing was kept" in failed.stderr
-    assert not fetch.SOURCES["toolbehonest"].path.exists()
+    assert not source_of("toolbehonest").path.exists()
 
 
 def test_a_folder_of_copies_is_imported(mirror: str, tmp_path: Path) -> None:

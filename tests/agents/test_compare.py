@@ -29,14 +29,14 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import responder
 from toolhop_env.attempt import Attempt
+from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
 from toolhop_env.pairs.line import Line, Method
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.sides import NotComparable, read_side
 from toolhop_env.runs.store import RunStore
-from toolhop_env.scorers.toolhop import TOOLHOP
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers.toolhop import to_rows
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 

@@ -17,14 +17,14 @@ from tests.agents.recorded import edited, invoked, recorded
 from tests.env.graded import answered, graded, marked
 from tests.env.made import called, finished, raw, started
 from tests.inline import inline_sandbox
+from toolhop_env.benchmarks.toolhop.answers import official, strict
+from toolhop_env.benchmarks.toolhop.gaps import Gap
+from toolhop_env.benchmarks.toolhop.scorer import explain_gap
 from toolhop_env.diagnosis import of_conduct
 from toolhop_env.diagnosis.diagnose import CHECKS, diagnose
 from toolhop_env.diagnosis.finding import Finding, Severity
 from toolhop_env.messages import Reply, ToolMessage, Usage, UserMessage
 from toolhop_env.reading import CallFormat
-from toolhop_env.scorers.toolhop import explain_gap
-from toolhop_env.scorers.toolhop_answers import official, strict
-from toolhop_env.scorers.toolhop_gaps import Gap
 from toolhop_env.trace import Called, Ended, Ending, Replied, Trace
 from toolhop_env.verdicts import ErrorCode, Problem, Rejected, Repair
 from toolhop_sandbox.outcome import Outcome, OutOfMemory, Raised, Refused, TimedOut

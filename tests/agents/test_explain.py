@@ -17,14 +17,15 @@ from toolhop_env.benchmarks import named
 from toolhop_env.messages import Reply
 from toolhop_env.official import State, reported
 from toolhop_env.runs.store import RunStore
+from toolhop_tools.benchmarks import OWN
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet
 from toolhop_tools.perturb.order import tool_order
-from toolhop_tools.readers.toolhop import to_rows
 
 pytestmark = pytest.mark.usefixtures("inline_module")
 
-PUBLISHED = {name: one for name, one in benchmarks.BUILT_IN.items() if one.official}
+PUBLISHED = {name: one for name in OWN if (one := benchmarks.named(name)).official}
 """Benchmarks of a published set-up."""
 GOLDEN = Path(__file__).parents[1] / "golden"
 MODEL = {"model": "openai/gpt-4o", "agent": None}

@@ -34,6 +34,7 @@ from toolhop_agents.export.parquet import GROUP_ROWS, schema, write_tables
 from toolhop_env.attempt import attempt_of
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import score
+from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
 from toolhop_env.episode import Episode
 from toolhop_env.extras import MissingExtra, install_command, require
 from toolhop_env.messages import RawCall, Reply, Usage
@@ -41,9 +42,8 @@ from toolhop_env.reading import CallFormat
 from toolhop_env.runs.index import INDEX
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
-from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.trace import Ended, Ending, Event, Replied, ToolsChanged, Trace
-from toolhop_tools.readers.fetch import published
+from toolhop_tools.load import licence_of
 from toolhop_tools.scenarios.label import Label, Scenario, family_of, labelled
 
 __all__ = ["graded"]  # a fixture, found by its name
@@ -331,7 +331,7 @@ def test_every_column_is_described_in_the_file_and_in_the_manual(
     [("builtin", "apache-2.0"), ("toolhop", "cc-by-4.0"), ("my_items", "unknown")],
 )
 def test_the_card_has_the_licence_of_the_data(data: str, licence: str, tmp_path: Path) -> None:
-    write_dataset([], tmp_path, [TOOLHOP], ["run"], [published(data)])
+    write_dataset([], tmp_path, [TOOLHOP], ["run"], [licence_of(data)])
     head = (tmp_path / "README.md").read_text(encoding="utf-8").split("---")[1]
     assert f'license: "{licence}"' in head.splitlines()
 

@@ -36,8 +36,8 @@ from toolhop_env.messages import (
 from toolhop_env.offered import MOST_CHARS
 from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.model import DataSet, ToolSchema
-from toolhop_tools.readers.toolhop import to_rows
 
 pytestmark = pytest.mark.usefixtures("inline_module")
 

@@ -21,8 +21,8 @@ from toolhop_agents.judge import minilm
 from toolhop_agents.judge.judges import JudgeError, Said
 from toolhop_agents.judge.minilm import MiniLM, gelu, open_minilm
 from toolhop_agents.judge.open_judge import open_judge
+from toolhop_env.benchmarks.toolbehonest.scorer import questions, score
 from toolhop_env.questions import LlmQuestion, SimilarityQuestion
-from toolhop_env.scorers.toolbehonest import questions, score
 
 TOLERANCE = 1e-6
 """A hundredth of what the golden file allows."""

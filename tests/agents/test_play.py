@@ -27,6 +27,7 @@ from toolhop_env.trace import Ending, FeedbackSet, Trace
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import (
     DataSet,
@@ -38,7 +39,6 @@ from toolhop_tools.model import (
     ToolSchema,
     canonical,
 )
-from toolhop_tools.readers.toolhop import to_rows
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = """

@@ -18,8 +18,8 @@ from toolhop_agents.play.prompt import history_file, open_history
 from toolhop_env.benchmarks import score
 from toolhop_env.runs.catalog import read_trace
 from toolhop_env.score import Score
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.model import DataSet
-from toolhop_tools.readers.toolhop import to_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*forkpty.*:DeprecationWarning")
 

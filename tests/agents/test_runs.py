@@ -27,9 +27,9 @@ from toolhop_env.benchmarks import score
 from toolhop_env.messages import Reply, Usage
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet
-from toolhop_tools.readers.toolhop import to_rows
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import SHARED
+from toolhop_env.benchmarks.toolhop.answers import official, strict
 from toolhop_env.messages import AssistantMessage, Message, RawCall, ToolMessage, UserMessage
 from toolhop_env.reading import tagged_answer
-from toolhop_env.scorers.toolhop_answers import official, strict
 from toolhop_tools.answers import same_answer
 
 

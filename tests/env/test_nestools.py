@@ -10,10 +10,7 @@ import pytest
 
 from tests.env.made import finished, started
 from toolhop_env.benchmarks import named, score
-from toolhop_env.measures import Scorer
-from toolhop_env.score import Score
-from toolhop_env.scorers.nestools import gold_calls
-from toolhop_env.scorers.nestools_counts import (
+from toolhop_env.benchmarks.nestools.counts import (
     ERRORS,
     TOOL_ERRORS,
     Counts,
@@ -23,8 +20,9 @@ from toolhop_env.scorers.nestools_counts import (
     strict,
     tool_errors,
 )
-from toolhop_env.scorers.nestools_shape import OTHER, depth, labelled, structure
-from toolhop_env.scorers.nestools_values import (
+from toolhop_env.benchmarks.nestools.scorer import gold_calls
+from toolhop_env.benchmarks.nestools.shape import OTHER, depth, labelled, structure
+from toolhop_env.benchmarks.nestools.values import (
     Predicted,
     calls_in,
     credit,
@@ -33,6 +31,8 @@ from toolhop_env.scorers.nestools_values import (
     rouge_l,
     same_value,
 )
+from toolhop_env.measures import Scorer
+from toolhop_env.score import Score
 from toolhop_env.trace import Ended, Ending, Trace
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item

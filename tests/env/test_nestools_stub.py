@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.env.made import called, finished
-from toolhop_env.scorers.nestools import CALLS, NESTOOLS, score
-from toolhop_env.scorers.nestools_stub import result
+from toolhop_env.benchmarks.nestools.scorer import BENCHMARK as NESTOOLS
+from toolhop_env.benchmarks.nestools.scorer import CALLS, score
+from toolhop_env.benchmarks.nestools.stub import result
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.outcome import JSON

@@ -13,6 +13,7 @@ from benchmarks.studies import Effect, studies
 from tests.env.made import called, finished
 from toolhop_env.attempt import Attempt, Key, attempt_of
 from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
 from toolhop_env.measures import CODES, INSTANCE_ERROR, Measure, Unit
 from toolhop_env.pairs.line import (
     Line,
@@ -26,7 +27,6 @@ from toolhop_env.pairs.line import (
 )
 from toolhop_env.pairs.pair import Pair, by_key, join
 from toolhop_env.score import Errored, Parts, Score
-from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.statistics.paired import mcnemar_exact
 
 MADE = attempt_of(finished(called("born", 1815)))

@@ -16,19 +16,8 @@ from tests.canned import CannedSandbox
 from tests.conftest import SHARED
 from tests.env.made import calling, raw
 from toolhop_env.benchmarks import named
-from toolhop_env.episode import Episode
-from toolhop_env.messages import Reply
-from toolhop_env.questions import LlmQuestion, Question
-from toolhop_env.score import Values
-from toolhop_env.scorers.relytoolbench import (
-    PROMPTS,
-    RELYTOOLBENCH,
-    facets,
-    played,
-    score,
-)
-from toolhop_env.scorers.relytoolbench_measures import NAMES
-from toolhop_env.scorers.relytoolbench_rules import (
+from toolhop_env.benchmarks.relytoolbench.measures import NAMES
+from toolhop_env.benchmarks.relytoolbench.rules import (
     NOT_COUNTED,
     Conversation,
     Kind,
@@ -42,10 +31,23 @@ from toolhop_env.scorers.relytoolbench_rules import (
     passed,
     utility,
 )
+from toolhop_env.benchmarks.relytoolbench.scorer import (
+    BENCHMARK as RELYTOOLBENCH,
+)
+from toolhop_env.benchmarks.relytoolbench.scorer import (
+    PROMPTS,
+    facets,
+    played,
+    score,
+)
+from toolhop_env.episode import Episode
+from toolhop_env.messages import Reply
+from toolhop_env.questions import LlmQuestion, Question
+from toolhop_env.score import Values
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.relytoolbench.reader import Options, survey
 from toolhop_tools.model import Item
-from toolhop_tools.readers.relytoolbench import Options, survey
 
 OWN = Path(__file__).parents[1] / "golden" / "relytoolbench_own.json"
 """Written for this project in the published format; the values were worked out by hand."""

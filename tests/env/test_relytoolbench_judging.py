@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolhop_env.scorers.relytoolbench_judging import Evidence
-from toolhop_env.scorers.relytoolbench_rules import Conversation, Kind, Rules, ToolCall
+from toolhop_env.benchmarks.relytoolbench.judging import Evidence
+from toolhop_env.benchmarks.relytoolbench.rules import Conversation, Kind, Rules, ToolCall
 from toolhop_sandbox.outcome import JSON
 
 TOOL: dict[str, JSON] = {

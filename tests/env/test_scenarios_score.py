@@ -14,6 +14,10 @@ from tests.env import made
 from tests.env.made import calling, count, raw
 from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.benchmarks import score
+from toolhop_env.benchmarks.scenarios.calls import Finding, Type
+from toolhop_env.benchmarks.scenarios.judged import questions
+from toolhop_env.benchmarks.scenarios.played import Played
+from toolhop_env.benchmarks.scenarios.scorer import BENCHMARK as SCENARIOS
 from toolhop_env.episode import Episode
 from toolhop_env.estimates import figures
 from toolhop_env.messages import RawCall, Reply
@@ -21,17 +25,13 @@ from toolhop_env.pairs.line import Line, Options, line
 from toolhop_env.pairs.pair import Pair
 from toolhop_env.responders import StandIns
 from toolhop_env.score import Score
-from toolhop_env.scorers.scenarios import SCENARIOS
-from toolhop_env.scorers.scenarios_calls import Finding, Type
-from toolhop_env.scorers.scenarios_played import Played
-from toolhop_env.scorers.scenarios_questions import questions
 from toolhop_env.setting import Setting
 from toolhop_env.summary import summarize
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_tools.benchmarks.relytoolbench.reader import FINISH
 from toolhop_tools.model import EpisodeAction, GoldCall, Hop, Item, Tool, ToolSchema
-from toolhop_tools.readers.relytoolbench import FINISH
 from toolhop_tools.scenarios.actions import TOOLS, Offer
 from toolhop_tools.scenarios.label import BENCHMARK, Hidden, Label, Scenario, labelled
 from toolhop_tools.unread import unread

@@ -11,11 +11,12 @@ import pytest
 from tests.env.games import ITEM
 from tests.env.made import called, finished, raw, started
 from toolhop_env.benchmarks import score
+from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
+from toolhop_env.benchmarks.toolhop.scorer import Chain, chain_of, hops
 from toolhop_env.measures import CONDUCT
 from toolhop_env.messages import Reply, Usage
 from toolhop_env.results import holds_answer
 from toolhop_env.score import Errored, Score
-from toolhop_env.scorers.toolhop import TOOLHOP, Chain, chain_of, hops
 from toolhop_env.trace import Called, Ended, Ending, Replied, Trace
 from toolhop_env.verdicts import ErrorCode, Problem, Rejected, Repair
 from toolhop_sandbox.outcome import JSON, Raised, Returned

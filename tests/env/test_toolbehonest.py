@@ -13,18 +13,7 @@ import pytest
 from tests.conftest import SHARED
 from tests.env.made import finished, scored
 from toolhop_env.benchmarks import named
-from toolhop_env.estimates import totals
-from toolhop_env.score import Values
-from toolhop_env.scorers.toolbehonest import (
-    NAMES,
-    TOOLBEHONEST,
-    Gold,
-    facets,
-    matching,
-    questions,
-    score,
-)
-from toolhop_env.scorers.toolbehonest_plans import (
+from toolhop_env.benchmarks.toolbehonest.plans import (
     Condition,
     OfficialRaises,
     Plan,
@@ -37,9 +26,22 @@ from toolhop_env.scorers.toolbehonest_plans import (
     strict_plan,
     strict_verdict,
 )
+from toolhop_env.benchmarks.toolbehonest.scorer import (
+    BENCHMARK as TOOLBEHONEST,
+)
+from toolhop_env.benchmarks.toolbehonest.scorer import (
+    NAMES,
+    Gold,
+    facets,
+    matching,
+    questions,
+    score,
+)
+from toolhop_env.estimates import totals
+from toolhop_env.score import Values
 from toolhop_env.trace import Trace
+from toolhop_tools.benchmarks.toolbehonest.reader import UNSOLVABLE, survey
 from toolhop_tools.model import Item
-from toolhop_tools.readers.toolbehonest import UNSOLVABLE, survey
 
 OWN = Path(__file__).parents[1] / "golden" / "toolbehonest_own.json"
 """Written for this project in the published format; the values were worked out by hand."""

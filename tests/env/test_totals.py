@@ -13,15 +13,15 @@ import pytest
 from tests.env.made import scored
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks.relytoolbench.scorer import BENCHMARK as RELYTOOLBENCH
+from toolhop_env.benchmarks.toolbehonest.scorer import BENCHMARK as TOOLBEHONEST
 from toolhop_env.estimates import linear_total, totals
 from toolhop_env.measures import Total
 from toolhop_env.pairs.pair import Pair
 from toolhop_env.pairs.totals import total_lines
 from toolhop_env.score import Parts
-from toolhop_env.scorers.relytoolbench import RELYTOOLBENCH
-from toolhop_env.scorers.toolbehonest import TOOLBEHONEST
 from toolhop_env.summary import summarize
-from toolhop_tools.readers.relytoolbench import group_of, kind_of
+from toolhop_tools.benchmarks.relytoolbench.reader import group_of, kind_of
 
 G1, G2 = "G1_instruction", "G2_category"
 UNMATCHED = f"{G1}_with_unmatched_tools"

@@ -11,11 +11,11 @@ import pytest
 
 from tests.env.made import chain
 from toolhop_env.attempt import attempt_of, counting
+from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
 from toolhop_env.formats import FormatError, FormatUpgrade, checked, upgraded
 from toolhop_env.messages import Origin
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
-from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.spending import Spent, spent
 from toolhop_env.summary import summarize
 from toolhop_env.trace import FORMAT, Trace, from_lines, to_line

@@ -20,8 +20,8 @@ from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Program
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.model import DataSet, GoldCall, Hop, Item, Tool, ToolSchema
-from toolhop_tools.readers.toolhop import to_rows
 
 ROOT = Path(__file__).parents[2]
 STEP = """

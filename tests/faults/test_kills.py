@@ -29,8 +29,8 @@ from toolhop_env.attempt import Attempt
 from toolhop_env.messages import AssistantMessage, Reply
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.model import DataSet
-from toolhop_tools.readers.toolhop import to_rows
 
 ROOT = Path(__file__).parents[2]
 ITEMS, KILLS, AT_A_TIME = 32, 50, 2

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.agents.items import small_item
+from toolhop_env.benchmarks.toolhop.scorer import chain_of
 from toolhop_env.feedback import Level, render
 from toolhop_env.messages import RawCall, Reply, Usage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.runs.store import RunStore
-from toolhop_env.scorers.toolhop import chain_of
 from toolhop_env.trace import (
     Called,
     Ended,

@@ -540,7 +540,7 @@ POINTS = Benchmark(
 def test_a_benchmark_with_measures_of_its_own_stands_beside_another(
     driver: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(benchmarks.BUILT_IN, "points", POINTS)
+    monkeypatch.setitem(benchmarks.BENCHMARKS.own, "points", "tests.report.test_browser:POINTS")
     own = [
         Script("deep", turns=SOLVED, benchmark="points"),
         Script("flat", turns=[], benchmark="points"),

@@ -19,10 +19,10 @@ import toolhop_tools
 from tests.toolhop_tools.rows import write
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools import review
+from toolhop_tools.benchmarks.toolhop import reader as official
 from toolhop_tools.certify.file import SHIPPED
 from toolhop_tools.model import Hop, Item, Tool
 from toolhop_tools.pairing import parse_source, property_names, top_functions
-from toolhop_tools.readers import toolhop as official
 from toolhop_tools.readers.folder import builtin
 
 ITEMS = builtin().items

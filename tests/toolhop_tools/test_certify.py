@@ -10,6 +10,7 @@ import pytest
 
 from tests.toolhop_tools.certifying import BASIS, NUMBER, TEXT, certificates, item, made, proof
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.toolhop.reader import read, to_rows
 from toolhop_tools.certify.candidates import Provenance, cheapest
 from toolhop_tools.certify.model import (
     Certificate,
@@ -25,7 +26,6 @@ from toolhop_tools.certify.shapes import Shape, shape
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Hop
 from toolhop_tools.readers.folder import builtin
-from toolhop_tools.readers.toolhop import read, to_rows
 
 MOTHERS = """
 MOTHERS = {"ada lovelace": "Anne Isabella", "bo": "Cy"}

@@ -14,11 +14,12 @@ import pytest
 from studies.constructor.nest import invented
 from studies.constructor.nest_code import as_code
 from tests.conftest import SHARED
-from toolhop_env.scorers.nestools import gold_calls, gold_of
-from toolhop_env.scorers.nestools_shape import depth
+from toolhop_env.benchmarks.nestools.scorer import gold_calls, gold_of
+from toolhop_env.benchmarks.nestools.shape import depth
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.benchmarks.nestools.reader import item_of
 from toolhop_tools.certify.model import Basis, Certificate, Edge, HopProof, HopVerdict
 from toolhop_tools.construct.duplicates import Against
 from toolhop_tools.construct.nested.accept import duplicates
@@ -38,7 +39,6 @@ from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.perturb.distractors import unlike
 from toolhop_tools.readers.folder import builtin
-from toolhop_tools.readers.nestools import item_of
 
 CODE = '''def find_ferry(port: str, seats: int = 1):
     """Find the next ferry

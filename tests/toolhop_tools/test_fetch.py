@@ -11,13 +11,13 @@ from typing import ClassVar
 
 import pytest
 
+from toolhop_tools.benchmarks.toolhop.reader import PIN as PIN_OF_TOOLHOP
+from toolhop_tools.benchmarks.toolhop.reader import SOURCE
 from toolhop_tools.errors import FetchError
 from toolhop_tools.readers.fetch import (
-    TOOLHOP_FILE,
     Pin,
     adopt,
     cache_folder,
-    cached_file,
     default_url,
     fetch,
     is_pinned,
@@ -171,11 +171,11 @@ def test_the_cache_folder_follows_the_environment() -> None:
     assert cache_folder({"XDG_CACHE_HOME": "/var/c"}) == Path("/var/c/toolhop")
     assert cache_folder({"XDG_CACHE_HOME": "relative"}) == home
     assert cache_folder({"XDG_CACHE_HOME": "/c", "TOOLHOP_CACHE": "~/mine"}) == Path.home() / "mine"
-    assert cached_file().name == "ToolHop-b439d727.json"
+    assert SOURCE.path.name == "ToolHop-b439d727.json"
 
 
 def test_the_address_names_the_revision_and_follows_hf_endpoint() -> None:
     place = "datasets/bytedance-research/ToolHop/resolve/b439d7279af359fda46e8117ae4f0245b75f5c6b"
-    assert default_url(TOOLHOP_FILE, {}) == f"https://huggingface.co/{place}/data/ToolHop.json"
-    mirror = default_url(TOOLHOP_FILE, {"HF_ENDPOINT": "https://mirror.test/"})
+    assert default_url(PIN_OF_TOOLHOP, {}) == f"https://huggingface.co/{place}/data/ToolHop.json"
+    mirror = default_url(PIN_OF_TOOLHOP, {"HF_ENDPOINT": "https://mirror.test/"})
     assert mirror == f"https://mirror.test/{place}/data/ToolHop.json"

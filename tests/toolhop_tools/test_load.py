@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.toolhop_tools.rows import row, write
+from toolhop_tools.benchmarks.toolhop.reader import SOURCE
 from toolhop_tools.errors import BadChoice, DataError, DataNotFetched, DataNotFound
 from toolhop_tools.load import load, select, survey
 from toolhop_tools.model import DataSet
@@ -90,7 +91,7 @@ def test_toolhop_is_read_from_the_cache_if_it_is_the_pinned_file(
     monkeypatch.setenv("TOOLHOP_CACHE", str(tmp_path))
     with pytest.raises(DataNotFetched, match="toolhop data fetch"):
         load("toolhop")
-    fetch.cached_file().write_text(json.dumps([row()]), encoding="utf-8")
+    SOURCE.path.write_text(json.dumps([row()]), encoding="utf-8")
     with pytest.raises(DataNotFetched, match="not the pinned file"):
         load("toolhop")
     monkeypatch.setattr(fetch, "is_pinned", lambda *_: True)

@@ -6,6 +6,7 @@ import pytest
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import Raised, Returned
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.errors import DataError
 from toolhop_tools.model import (
     Body,
@@ -20,7 +21,6 @@ from toolhop_tools.model import (
 )
 from toolhop_tools.perturb.nearest import Nearest
 from toolhop_tools.readers.folder import builtin
-from toolhop_tools.readers.toolhop import to_rows
 from toolhop_tools.review import findings
 
 SCHEMA = ToolSchema("look_up", "Looks it up.", {"type": "object"})

@@ -9,9 +9,9 @@ import pytest
 
 from tests.toolhop_tools.rows import AGE, COUNT, YEAR, Row, row, same_names, schema, write
 from toolhop_sandbox.base import Program
+from toolhop_tools.benchmarks.toolhop import reader as official
 from toolhop_tools.errors import DataError
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers import toolhop as official
 
 
 def only(folder: Path, one: Row, *, last_wins: bool = False) -> Item:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.toolhop_tools.rows import AGE, YEAR, Row, row, schema, write
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools import review
+from toolhop_tools.benchmarks.toolhop import reader as official
 from toolhop_tools.errors import PRINTED, DataError, DataNotFound, DataProblem
-from toolhop_tools.readers import toolhop as official
 
 
 def problems(folder: Path, rows: object) -> tuple[DataProblem, ...]:

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tests.agents.items import small_item
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.toolhop.reader import read, survey_rows, to_rows
 from toolhop_tools.errors import BadChoice, DataError
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Hop, Item, Tool, ToolSchema
 from toolhop_tools.perturb.change import Words
 from toolhop_tools.perturb.nearest import Nearest
 from toolhop_tools.perturb.perturbation import Perturbation, perturbed
-from toolhop_tools.readers.toolhop import read, survey_rows, to_rows
 
 BUILTIN = load("builtin")
 SOME = BUILTIN.items[:8]

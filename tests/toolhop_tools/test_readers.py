@@ -164,4 +164,4 @@ def test_a_path_wins_over_the_readers_of_packages_and_not_over_the_products_own(
     assert len(load("quiz").items) == 1
     assert len(load("builtin").items) == 43
     assert len(load("./builtin").items) == 1
-    assert readers().keys() >= READERS.keys()
+    assert readers().keys() >= READERS.own.keys()

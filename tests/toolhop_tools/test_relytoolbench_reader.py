@@ -12,13 +12,7 @@ import pytest
 
 from tests.conftest import SHARED
 from toolhop_sandbox.outcome import JSON, Returned
-from toolhop_tools.errors import DataError
-from toolhop_tools.load import load
-from toolhop_tools.load import survey as survey_any
-from toolhop_tools.model import Item, RecordedTable, canonical
-from toolhop_tools.readers import native
-from toolhop_tools.readers.record import Survey
-from toolhop_tools.readers.relytoolbench import (
+from toolhop_tools.benchmarks.relytoolbench.reader import (
     NAME_CHARS,
     Options,
     group_of,
@@ -26,7 +20,13 @@ from toolhop_tools.readers.relytoolbench import (
     options_of,
     survey,
 )
-from toolhop_tools.readers.relytoolbench_replies import filled, response, service_name
+from toolhop_tools.benchmarks.relytoolbench.replies import filled, response, service_name
+from toolhop_tools.errors import DataError
+from toolhop_tools.load import load
+from toolhop_tools.load import survey as survey_any
+from toolhop_tools.model import Item, RecordedTable, canonical
+from toolhop_tools.readers import native
+from toolhop_tools.readers.record import Survey
 
 OWN = Path(__file__).parents[1] / "golden" / "relytoolbench_own.json"
 SETS: dict[str, list[dict[str, Any]]] = json.loads(OWN.read_text())["sets"]

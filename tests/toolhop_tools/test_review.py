@@ -6,7 +6,7 @@ import pytest
 
 from tests.toolhop_tools.rows import AGE, YEAR, Row, row, schema, write
 from toolhop_tools import review
-from toolhop_tools.readers import toolhop as official
+from toolhop_tools.benchmarks.toolhop import reader as official
 
 
 def found(folder: Path, *rows: Row) -> list[str]:

@@ -12,7 +12,14 @@ from toolhop_tools.model import DataSet, Flaky, GoldCall, Item
 from toolhop_tools.readers.native import from_rows, to_row
 from toolhop_tools.reading import Match, Reading
 from toolhop_tools.review import findings
-from toolhop_tools.scenarios.label import Checks, Hidden, Label, Scenario, label_of, labelled
+from toolhop_tools.scenarios.label import (
+    Checks,
+    Hidden,
+    Label,
+    Scenario,
+    label_of,
+    labelled,
+)
 
 
 def test_a_row_keeps_readings_a_flaky_tool_and_the_label() -> None:

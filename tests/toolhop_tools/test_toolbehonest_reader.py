@@ -10,10 +10,15 @@ from typing import Any
 
 import pytest
 
+from toolhop_tools.benchmarks.toolbehonest.reader import (
+    UNSOLVABLE,
+    survey,
+    tool_table,
+    without_finish,
+)
 from toolhop_tools.errors import DataError
 from toolhop_tools.load import load
 from toolhop_tools.load import survey as survey_any
-from toolhop_tools.readers.toolbehonest import UNSOLVABLE, survey, tool_table, without_finish
 
 OWN = Path(__file__).parents[1] / "golden" / "toolbehonest_own.json"
 ROWS: list[dict[str, Any]] = json.loads(OWN.read_text())["rows"]

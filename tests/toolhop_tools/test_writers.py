@@ -25,19 +25,26 @@ from tests.toolhop_tools.test_scenarios import (
     program,
 )
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.relytoolbench import writer as relytoolbench
+from toolhop_tools.benchmarks.relytoolbench.official_api import Names, api, arguments, as_function
+from toolhop_tools.benchmarks.toolbehonest import writer as toolbehonest
+from toolhop_tools.benchmarks.toolbehonest.reader import (
+    PLANS,
+    SCENARIOS,
+    TEXTS,
+    UNSOLVABLE,
+    tool_table,
+)
 from toolhop_tools.errors import DataError, DataProblem
 from toolhop_tools.load import survey
 from toolhop_tools.model import GoldCall, Hop, Item, Tool
-from toolhop_tools.readers.toolbehonest import PLANS, SCENARIOS, TEXTS, UNSOLVABLE, tool_table
+from toolhop_tools.scenarios.families import Family, Files, Labelled, Reason
+from toolhop_tools.scenarios.families import families as by_family
 from toolhop_tools.scenarios.hidden import FORMS
 from toolhop_tools.scenarios.label import TOOLBEHONEST, Checks, Scenario
+from toolhop_tools.scenarios.labels import Results, broken
 from toolhop_tools.scenarios.make import Recipe
-from toolhop_tools.writers import relytoolbench, toolbehonest
-from toolhop_tools.writers.families import Family, Files, Labelled, Reason
-from toolhop_tools.writers.families import families as by_family
-from toolhop_tools.writers.labels import Results, broken
-from toolhop_tools.writers.official_api import Names, api, arguments, as_function
-from toolhop_tools.writers.varied import most_varied
+from toolhop_tools.varied import most_varied
 
 FACT = program(
     "how_much",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -54,19 +54,9 @@ class Pin:
         return f"{(endpoint or self.host).rstrip('/')}/{place}"
 
 
-TOOLHOP_FILE = Pin(
-    repository="bytedance-research/ToolHop",
-    revision="b439d7279af359fda46e8117ae4f0245b75f5c6b",
-    path="data/ToolHop.json",
-    size_bytes=19_720_396,
-    sha256="0a51f71a44b7025645e452123af3caf2e348301922af91778e268db0188a7fab",
-)
-"""The file that its Git LFS pointer names at this revision (spec METRICS.md 3.1)."""
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The official files of a data set."""
+    """The official files of a data set. One alone lies in the cache folder itself."""
 
     name: str
     """As in ``--data`` and `toolhop data fetch`."""
@@ -82,7 +72,10 @@ class Source:
 
     def file(self, pin: Pin) -> Path:
         """Where one of the files is kept, whether it is there or not."""
-        return cached_file(pin) if pin == TOOLHOP_FILE else self.folder / pin.name
+        if len(self.pins) > 1:
+            return self.folder / pin.name
+        name = Path(pin.path)
+        return cache_folder() / f"{name.stem}-{pin.revision[:8]}{name.suffix}"
 
     @property
     def path(self) -> Path:
@@ -113,57 +106,6 @@ class Source:
         return self.path
 
 
-_NESTOOLS = Pin(
-    "hhan1018/NesTools",
-    "fb617f396d61ead9f857a48f9ea7cf12fa522450",
-    "data/test_data.jsonl",
-    size_bytes=2_683_323,
-    host=GITHUB,
-)
-_TOOLBEHONEST = Pin("Joelzhang/ToolBeHonest", "main", "test_en.json")
-_RELYTOOLBENCH = Pin(
-    "X-LANCE/ToolHallucination",
-    "f89158c471c806a9c12229cf91165a4132780411",
-    "solvable_queries/test_instruction",
-    host=GITHUB,
-)
-SOURCES: Mapping[str, Source] = {
-    one.name: one
-    for one in (
-        Source("toolhop", (TOOLHOP_FILE,), "CC-BY-4.0", main="ToolHop.json"),
-        Source(
-            "nestools",
-            (
-                _NESTOOLS,
-                replace(
-                    _NESTOOLS,
-                    path="inference/build_test_prompt/test_api_ids.jsonl",
-                    size_bytes=None,
-                ),
-            ),
-            "Apache-2.0",
-            main="test_data.jsonl",
-        ),
-        Source(
-            "toolbehonest",
-            (_TOOLBEHONEST, replace(_TOOLBEHONEST, path="test_zh.json")),
-            "MIT",
-            main="test_en.json",
-        ),
-        Source(
-            "relytoolbench",
-            tuple(
-                replace(_RELYTOOLBENCH, path=f"{_RELYTOOLBENCH.path}/{group}{part}.json")
-                for group in ("G1_instruction", "G2_category", "G3_instruction")
-                for part in ("", "_missing_all_arguments", "_with_unmatched_tools")
-            ),
-            "Apache-2.0; the queries stem from ToolBench",
-        ),
-    )
-}
-"""By name. Of the files but ToolHop's no digest is published."""
-
-
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
     """``TOOLHOP_CACHE``, or ``toolhop`` in ``XDG_CACHE_HOME`` (if absolute) or ``~/.cache``."""
     environ = os.environ if environ is None else environ
@@ -173,13 +115,7 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "toolhop"
 
 
-def cached_file(pin: Pin = TOOLHOP_FILE) -> Path:
-    """Where the file is kept, whether it is there or not; the name carries the revision."""
-    name = Path(pin.path)
-    return cache_folder() / f"{name.stem}-{pin.revision[:8]}{name.suffix}"
-
-
-def default_url(pin: Pin = TOOLHOP_FILE, environ: Mapping[str, str] = os.environ) -> str:
+def default_url(pin: Pin, environ: Mapping[str, str] = os.environ) -> str:
     """The file at its host; of Hugging Face at ``HF_ENDPOINT`` where that is set."""
     mirror = environ.get("HF_ENDPOINT", "") if pin.host == HUGGING_FACE else ""
     return pin.url(mirror)
@@ -190,7 +126,7 @@ def record_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
-def wanted_digest(path: Path, pin: Pin = TOOLHOP_FILE) -> str:
+def wanted_digest(path: Path, pin: Pin) -> str:
     """The SHA-256 that the file must have: the pin's, or the one recorded; empty for none."""
     if pin.sha256:
         return pin.sha256
@@ -200,7 +136,7 @@ def wanted_digest(path: Path, pin: Pin = TOOLHOP_FILE) -> str:
         return ""
 
 
-def is_pinned(path: Path, pin: Pin = TOOLHOP_FILE) -> bool:
+def is_pinned(path: Path, pin: Pin) -> bool:
     """Whether the file's SHA-256 is the pinned one, or the one recorded (20 MB take 20 ms)."""
     if not path.is_file():
         return False
@@ -212,17 +148,17 @@ def is_pinned(path: Path, pin: Pin = TOOLHOP_FILE) -> bool:
 
 def fetch(
     *,
+    target: Path,
+    pin: Pin,
     url: str | None = None,
-    target: Path | None = None,
-    pin: Pin = TOOLHOP_FILE,
     progress: OnProgress | None = None,
 ) -> Path:
     """Download a file unless it is there already; gives its path.
 
     Args:
-        url: another place than `default_url`, such as a mirror's.
-        target: where to keep it, instead of `cached_file`.
+        target: where to keep it.
         pin: the file.
+        url: another place than `default_url`, such as a mirror's.
         progress: called with every piece that comes.
 
     Proxies are taken from the environment (``HTTPS_PROXY`` and so on).
@@ -233,7 +169,6 @@ def fetch(
     """
     import httpx  # 0.14 s, wanted only here; every command that loads data imports this module
 
-    target = target or cached_file(pin)
     if is_pinned(target, pin):
         return target
     url = url or default_url(pin)
@@ -254,13 +189,12 @@ def fetch(
     return target
 
 
-def adopt(source: Path, *, target: Path | None = None, pin: Pin = TOOLHOP_FILE) -> Path:
+def adopt(source: Path, *, target: Path, pin: Pin) -> Path:
     """Import a copy downloaded by hand, under the same check; gives the path it is kept at.
 
     Raises:
         FetchError: the file cannot be read, or is not the pinned one. Then nothing is kept.
     """
-    target = target or cached_file(pin)
     try:
         with source.open("rb") as file:
             _keep(iter(lambda: file.read(1 << 20), b""), target, pin, None, str(source))
@@ -321,10 +255,3 @@ def _check_digest(found: str, target: Path, pin: Pin, what: str) -> None:
         fix = f"{fix}; where the published file has changed and you want it, remove "
         fix += f"{record_of(target)}, which holds the digest of the first"
     raise FetchError(f"{what} has SHA-256 {found}, not {wanted}; nothing was kept", fix=fix)
-
-
-def published(name: str) -> str:
-    """The licence that a data set is published under, by its name; empty where it is not known."""
-    if name == "builtin":
-        return "Apache-2.0"  # the project's own
-    return SOURCES[name].licence if name in SOURCES else ""

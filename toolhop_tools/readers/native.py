@@ -1,7 +1,8 @@
 """Items of any benchmark as JSON rows, and back: how a run keeps the items that it plays.
 
-ToolHop's items have the official row format (`toolhop_tools.readers.toolhop`), which every tool
-that knows ToolHop reads. Those of other benchmarks have this one: everything that an `Item` holds.
+ToolHop's items have the official row format (`toolhop_tools.benchmarks.toolhop.reader`), which
+every tool that knows ToolHop reads. Those of other benchmarks have this one: everything that an
+`Item` holds.
 """
 
 from __future__ import annotations

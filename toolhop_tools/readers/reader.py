@@ -1,4 +1,4 @@
-"""What a reader is, and the table of those that other packages bring."""
+"""What a reader is. `toolhop_tools.load` finds them by name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from toolhop_tools.packages import added, loaded
+from toolhop_tools.readers.fetch import Source
 from toolhop_tools.readers.record import Survey
-
-GROUP = "toolhop.readers"
-"""Entry points of this group are readers; their names are those of data sets."""
 
 
 class SurveyData(Protocol):
@@ -38,8 +35,8 @@ class Reader:
     about: str
     """One line for `toolhop data list`."""
     survey: SurveyData
-    own_file: Callable[[], Path] | None = None
-    """Where the data that is read without a path lies, where that is a file to be fetched."""
+    source: Source | None = None
+    """The data that is read without a path, where that is to be fetched."""
     wants_path: bool = False
     """It has no data of its own: it reads ``NAME:PATH`` alone."""
     fits: Callable[[Path], bool] | None = None
@@ -48,23 +45,4 @@ class Reader:
     @property
     def ready(self) -> bool:
         """Whether it can read without anything being fetched."""
-        return self.own_file is None or self.own_file().exists()
-
-
-def from_packages() -> dict[str, Reader]:
-    """The readers of installed packages, by name.
-
-    Raises:
-        BadPackage: one cannot be imported, or is not a `Reader`; says which package brings it.
-    """
-    return {name: loaded(point, Reader) for name, point in added(GROUP).items()}
-
-
-def from_package(name: str) -> Reader | None:
-    """One of them, whatever the others are; None where no package brings it.
-
-    Raises:
-        BadPackage: it cannot be imported, or is not a `Reader`.
-    """
-    point = added(GROUP).get(name)
-    return None if point is None else loaded(point, Reader)
+        return self.source is None or self.source.path.exists()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.relytoolbench.reader import FINISH
 from toolhop_tools.model import EpisodeAction, Tool, ToolSchema
-from toolhop_tools.readers.relytoolbench import FINISH
 
 
 class Offer(StrEnum):

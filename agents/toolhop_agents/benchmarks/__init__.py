@@ -6,22 +6,18 @@ object is a `Binding`, under the name of its benchmark (`toolhop_env.benchmarks`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 
 from toolhop_agents.benchmarks.binding import Binding
-from toolhop_agents.benchmarks.nestools import NESTOOLS
-from toolhop_agents.benchmarks.relytoolbench import RELYTOOLBENCH
-from toolhop_agents.benchmarks.scenarios import SCENARIOS
-from toolhop_agents.benchmarks.toolbehonest import TOOLBEHONEST
-from toolhop_agents.benchmarks.toolhop import TOOLHOP
-from toolhop_env.benchmarks import UnknownBenchmark, from_package
-from toolhop_tools.packages import added, loaded
+from toolhop_env.benchmarks import UnknownBenchmark, registered
+from toolhop_tools.benchmarks import OWN
+from toolhop_tools.packages import Registry
 
-GROUP = "toolhop.bindings"
-BUILT_IN: Mapping[str, Binding] = {
-    one.benchmark.name: one for one in (TOOLHOP, NESTOOLS, TOOLBEHONEST, RELYTOOLBENCH, SCENARIOS)
-}
+BINDINGS = Registry(
+    "toolhop.bindings",
+    Binding,
+    {name: f"toolhop_agents.benchmarks.{name}.binding:BINDING" for name in OWN},
+)
 
 
 @cache
@@ -33,19 +29,15 @@ def binding_of(name: str) -> Binding:
             says how it is asked, or it says so of another.
         BadPackage: the entry point cannot be used.
     """
-    if name in BUILT_IN:
-        return BUILT_IN[name]
-    benchmark = from_package(name)
-    found = added(GROUP)
-    if name not in found:
+    benchmark, binding = registered(name), BINDINGS.get(name)
+    if binding is None:
         raise UnknownBenchmark(
             f"the benchmark {name!r} can be scored and not played: no installed package names a "
-            f"Binding of it under the entry points of {GROUP}"
+            f"Binding of it under the entry points of {BINDINGS.group}"
         )
-    binding = loaded(found[name], Binding)
     if binding.benchmark != benchmark:
         raise UnknownBenchmark(
-            f"the entry point {name!r} of {GROUP} gives a binding of another benchmark "
+            f"the entry point {name!r} of {BINDINGS.group} gives a binding of another benchmark "
             f"({binding.benchmark.name!r}); it must be of the one under the same name"
         )
     return binding

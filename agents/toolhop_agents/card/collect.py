@@ -15,8 +15,8 @@ from toolhop_agents.construct.reviews import Material
 from toolhop_tools.certify.file import read as read_certificates
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import counted
+from toolhop_tools.load import licence_of
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers import fetch
 from toolhop_tools.readers.worlds import MadeItems
 from toolhop_tools.scenarios.label import BENCHMARK
 
@@ -46,7 +46,7 @@ def collect(source: str, certificates: Path | None = None) -> Card:
         proofs = [*read_certificates(certificates or own)]
     named = sorted({counts.field(item, "licence") for item in data.items} - {""})
     named = ["own"] if sample else named
-    published = fetch.published(data.name)
+    published = licence_of(data.name)
     return Card(
         material.folder.resolve().name if material.folder.exists() else data.name,
         _summary(material, len(sample.made if sample else data.items)),

@@ -8,13 +8,13 @@ from typing import Any
 
 from toolhop_agents.card.page import NOT_KNOWN, Part, Section, Table
 from toolhop_env.statistics.wilson import wilson
+from toolhop_tools.benchmarks.toolbehonest.reader import NAME as TOOLBEHONEST
+from toolhop_tools.benchmarks.toolbehonest.reader import SCENARIOS as SUBTASKS
+from toolhop_tools.benchmarks.toolbehonest.reader import UNSOLVABLE
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.construct.duplicates import templates
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item, canonical
-from toolhop_tools.readers.toolbehonest import NAME as TOOLBEHONEST
-from toolhop_tools.readers.toolbehonest import SCENARIOS as SUBTASKS
-from toolhop_tools.readers.toolbehonest import UNSOLVABLE
 from toolhop_tools.scenarios.label import BENCHMARK, family_of, label_of
 
 MOST_ROWS = 60

@@ -21,13 +21,13 @@ from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.blind.votes import ReadStatus
 from toolhop_tools.construct.accept import Criterion, hazards
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
 from toolhop_tools.construct.text import same
 from toolhop_tools.dates import whole_date
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers.toolhop import to_rows
 
 MOST_WALKS = 60
 """Walks of one item: a pair of stages could send each other back for long."""

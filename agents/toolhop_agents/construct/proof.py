@@ -318,7 +318,7 @@ async def closed_book(
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
     """
     messages = prompt(Mode.DIRECT, CallFormat.NATIVE, item.question, ())
-    version = hashlib.sha256(shipped(Mode.DIRECT.value).encode()).hexdigest()[:12]
+    version = hashlib.sha256(shipped(Mode.DIRECT.value, "toolhop").encode()).hexdigest()[:12]
     setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
     right = 0
     for _ in range(samples):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from toolhop_agents.construct import folder as folders
+from toolhop_tools.benchmarks.nestools.reader import DATA as NESTED_DATA
 from toolhop_tools.certify.file import read as read_certificates
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.construct.reviews import REVIEW, Review, standing
@@ -26,7 +27,6 @@ from toolhop_tools.errors import BadChoice, ToolsError
 from toolhop_tools.growing import append, last_end
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers.nestools import DATA as NESTED_DATA
 
 NAME = "reviews.jsonl"
 PROVENANCE = "provenance.jsonl"

@@ -25,6 +25,7 @@ from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_env.messages import Message, SystemMessage, UserMessage
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.toolhop.reader import survey_rows
 from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
 from toolhop_tools.certify.model import Basis
 from toolhop_tools.construct.accept import Criterion
@@ -38,7 +39,6 @@ from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION, Place, Stage
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
-from toolhop_tools.readers.toolhop import survey_rows
 
 Maker: TypeAlias = Callable[[Seed], Awaitable[dict[str, JSON]]]
 """Makes one item; its row of the ledger."""

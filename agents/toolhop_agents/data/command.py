@@ -32,6 +32,8 @@ from toolhop_agents.export.files import write_text
 from toolhop_agents.terminal import say, visible
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks import READ
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.draft import CannotDraft, draft
 from toolhop_tools.errors import (
     BadChoice,
@@ -42,11 +44,10 @@ from toolhop_tools.errors import (
     counted,
     why,
 )
-from toolhop_tools.load import load, readers, select, survey
+from toolhop_tools.load import load, readers, select, source_of, survey
 from toolhop_tools.model import DataSet, Item, Tool
 from toolhop_tools.readers import fetch as fetching
 from toolhop_tools.readers.record import Record, read_tool_schema
-from toolhop_tools.readers.toolhop import to_rows
 from toolhop_tools.review import findings, tool_findings
 
 BAD_DATA = 1
@@ -97,7 +98,7 @@ def _list_sets(as_json: bool) -> None:
             "name": name,
             "about": one.about,
             "ready": one.ready,
-            "path": str(one.own_file()) if one.own_file else None,
+            "path": str(one.source.path) if one.source else None,
         }
         for name, one in known.items()
         if not one.wants_path
@@ -175,7 +176,7 @@ def _examine(source: str) -> tuple[Sequence[Item], list[DataProblem]]:
 
 
 @data.command()
-@click.argument("name", type=click.Choice([*fetching.SOURCES]), default="toolhop")
+@click.argument("name", type=click.Choice(READ), default="toolhop")
 @click.option(
     "--copy",
     "place",
@@ -194,7 +195,7 @@ def fetch(name: str, place: Path | None, url: str | None) -> None:
     """
     if place and url:
         raise click.UsageError("--copy and --url are given: give one of them")
-    source = fetching.SOURCES[name]
+    source = source_of(name)
     if len(source.pins) > 1 and place and not place.is_dir():
         files = ", ".join(pin.name for pin in source.pins)
         raise click.UsageError(f"{name} has several files; give the folder with {files}")

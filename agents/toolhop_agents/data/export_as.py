@@ -18,11 +18,12 @@ from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
 from toolhop_sandbox.base import Limits
 from toolhop_sandbox.choose import Kind, open_sandbox
+from toolhop_tools.benchmarks.relytoolbench import writer as relytoolbench
+from toolhop_tools.benchmarks.toolbehonest import writer as toolbehonest
 from toolhop_tools.errors import DataError, DataProblem, counted
 from toolhop_tools.load import load, survey
-from toolhop_tools.writers import relytoolbench, toolbehonest
-from toolhop_tools.writers.families import ORIGINS, Family, Files, families
-from toolhop_tools.writers.labels import Results, broken
+from toolhop_tools.scenarios.families import ORIGINS, Family, Files, families
+from toolhop_tools.scenarios.labels import Results, broken
 
 USED = {"toolbehonest": toolbehonest.used, "relytoolbench": relytoolbench.used}
 """By format: the items of a family whose labels it needs."""

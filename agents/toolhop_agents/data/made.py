@@ -29,11 +29,11 @@ from toolhop_agents.export.files import check_free
 from toolhop_agents.runs.scenarios import Work, make
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.terminal import say
+from toolhop_tools.benchmarks.toolhop.reader import to_rows
 from toolhop_tools.certify.model import to_json as certificate_json
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.native import to_row
-from toolhop_tools.readers.toolhop import to_rows
 from toolhop_tools.scenarios.make import Family, Recipe
 
 

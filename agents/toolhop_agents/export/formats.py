@@ -23,9 +23,9 @@ from toolhop_agents.export.inspect_log import write_logs
 from toolhop_agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
 from toolhop_agents.export.sessions import session
 from toolhop_env.runs.store import RunStore
+from toolhop_tools.load import licence_of
 from toolhop_tools.model import Item
 from toolhop_tools.packages import added, object_of, wrong_kind
-from toolhop_tools.readers.fetch import published
 
 GROUP = "toolhop.exporters"
 
@@ -54,7 +54,7 @@ def _huggingface(order: Order) -> Written:
     check_free((order.out / name for name in names), order.overwrite)
     stores = order.stores
     data = {str(store.manifest.get("data", {}).get("name")) for store in stores}
-    licences = [published(name) for name in sorted(data)]
+    licences = [licence_of(name) for name in sorted(data)]
     return write_dataset(
         exported(stores), order.out, benchmarks_of(stores), labels(stores), licences
     )

@@ -6,12 +6,12 @@ from contextlib import ExitStack
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from toolhop_env.benchmarks.nestools.scorer import CALLS
+from toolhop_env.benchmarks.nestools.stub import Stub
 from toolhop_env.episode import Episode
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import RawCall, Reply
 from toolhop_env.responders import StandIns
-from toolhop_env.scorers.nestools import CALLS
-from toolhop_env.scorers.nestools_stub import Stub
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Sandbox

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from toolhop_agents.card.page import Code, Part, Section, Table
 from toolhop_agents.construct.reviews import Material
 from toolhop_agents.data_view import parameter_rows
-from toolhop_env.scorers import nestools
+from toolhop_env.benchmarks.nestools import scorer as nestools
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Program
 from toolhop_tools.answers import same_answer
@@ -28,7 +28,7 @@ from toolhop_tools.scenarios.label import BENCHMARK as SCENARIOS
 from toolhop_tools.scenarios.label import FIELD, label_of
 from toolhop_tools.words import as_text
 
-NESTOOLS = nestools.NESTOOLS.name
+NESTOOLS = nestools.BENCHMARK.name
 FACTS = ("way", "model", "world", "source", "licence", "replies")
 """Fields of an item's book that say where it comes from."""
 Judge: TypeAlias = Callable[[str, Trace | None], tuple[str, bool]]

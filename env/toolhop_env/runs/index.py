@@ -27,6 +27,7 @@ from toolhop_env.attempt import Attempt
 from toolhop_env.benchmarks import named
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools import regular
+from toolhop_tools.benchmarks import OWN
 from toolhop_tools.growing import append
 
 INDEX = "results.jsonl"
@@ -89,7 +90,9 @@ def header() -> bytes:
 def scored_by() -> str:
     """A digest of the code that scores, so that no verdict of other code is taken for its own."""
     digest = hashlib.sha256()
-    for folder in (files("toolhop_env"), files("toolhop_env") / "scorers", files("toolhop_tools")):
+    ours = files("toolhop_env") / "benchmarks"
+    of_benchmarks = (ours, *(ours / name for name in OWN))
+    for folder in (files("toolhop_env"), *of_benchmarks, files("toolhop_tools")):
         for part in sorted(folder.iterdir(), key=lambda part: part.name):
             if part.name.endswith(".py"):
                 digest.update(part.name.encode() + b"\0" + part.read_bytes() + b"\0")

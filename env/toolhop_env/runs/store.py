@@ -48,15 +48,15 @@ from toolhop_env.runs.files import (
 from toolhop_env.runs.index import INDEX, IndexLine
 from toolhop_env.runs.judgements import JUDGEMENTS, Judgement, Judgements
 from toolhop_env.runs.segments import Segment, remove_packed, segments, sweep
-from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.trace import Ended, Event, Trace, to_line
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools import regular
+from toolhop_tools.benchmarks.toolhop import reader as toolhop
 from toolhop_tools.errors import DataError, why
 from toolhop_tools.growing import append
-from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers import native, toolhop
+from toolhop_tools.model import TOOLHOP, DataSet, Item
+from toolhop_tools.readers import native
 from toolhop_tools.readers.datafile import parse
 
 ITEMS = "items.jsonl"
@@ -418,7 +418,7 @@ class RunStore:
 def _official(item: Item) -> bool:
     """Whether ToolHop's row format can hold an item."""
     programs = all(isinstance(tool.body, Program) for tool in item.tools.values())
-    return item.benchmark == TOOLHOP.name and programs
+    return item.benchmark == TOOLHOP and programs
 
 
 def _judged(attempt: Attempt, judge: str) -> Attempt:

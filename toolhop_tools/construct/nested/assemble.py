@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.nestools.reader import TYPES
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.model import (
     Api,
@@ -23,7 +24,6 @@ from toolhop_tools.construct.nested.model import (
 )
 from toolhop_tools.declared import described, required
 from toolhop_tools.model import Tool, canonical
-from toolhop_tools.readers.nestools import TYPES
 
 MOST_LEAVES = 12
 """Leaves of a result; one with more is no result that a plan is made with."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.nestools.reader import TYPES
 from toolhop_tools.construct.nested.model import Api, Nest
 from toolhop_tools.model import Described, Item, Tool, ToolSchema
 from toolhop_tools.perturb.distractors import for_each
 from toolhop_tools.perturb.nearest import Nearest
-from toolhop_tools.readers.nestools import TYPES
 
 
 class DistractorPool:

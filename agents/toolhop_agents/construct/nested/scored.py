@@ -6,15 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from toolhop_env.benchmarks.nestools import counts as counting
+from toolhop_env.benchmarks.nestools.scorer import answer_text, gold_calls, gold_of
+from toolhop_env.benchmarks.nestools.shape import depth, structure
+from toolhop_env.benchmarks.nestools.values import calls_in
 from toolhop_env.measures import Scorer
-from toolhop_env.scorers import nestools_counts as counting
-from toolhop_env.scorers.nestools import answer_text, gold_calls, gold_of
-from toolhop_env.scorers.nestools_shape import depth, structure
-from toolhop_env.scorers.nestools_values import calls_in
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.nestools.reader import item_of
 from toolhop_tools.blind.votes import Vote
 from toolhop_tools.construct.nested.model import Nest
-from toolhop_tools.readers.nestools import item_of
 
 PARTS = ("selection", "order", "param", "nested")
 

@@ -1,0 +1,1 @@
+"""NesTools: how agents are asked."""

@@ -1,0 +1,1 @@
+"""RelyToolBench: how agents are asked."""

@@ -1,0 +1,1 @@
+"""Scenarios: how agents are asked."""

@@ -1,0 +1,1 @@
+"""ToolBeHonest: how agents are asked."""

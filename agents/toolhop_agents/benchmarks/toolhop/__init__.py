@@ -1,0 +1,1 @@
+"""ToolHop: how agents are asked."""

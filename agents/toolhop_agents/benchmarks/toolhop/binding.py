@@ -1,0 +1,20 @@
+"""ToolHop's binding: three modes (paper section 4.1), a template for each."""
+
+from __future__ import annotations
+
+from toolhop_agents.benchmarks.binding import Ask, Binding, Prompt
+from toolhop_agents.prompts import Mode, prompt
+from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK
+
+
+def _prompt(ask: Ask) -> Prompt:
+    return prompt(
+        Mode(ask.mode), ask.call_format, ask.item.question, ask.schemas, template=ask.template
+    )
+
+
+def _offers_tools(mode: str) -> bool:
+    return mode != Mode.DIRECT
+
+
+BINDING = Binding(BENCHMARK, _prompt, offers_tools=_offers_tools)

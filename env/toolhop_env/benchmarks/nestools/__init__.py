@@ -1,0 +1,1 @@
+"""NesTools: what its traces score."""

@@ -1,0 +1,1 @@
+"""RelyToolBench: what its traces score."""

@@ -1,0 +1,158 @@
+"""What was said to an agent before a call, and whether a value is in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from toolhop_env.benchmarks.known import Known, Words, plain_words
+from toolhop_env.benchmarks.scenarios.derived import Told, may_follow
+from toolhop_env.benchmarks.scenarios.said_numbers import is_of, numbers
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import plain_number, plain_text
+from toolhop_tools.dates import whole_date
+from toolhop_tools.words import as_text, runs, words
+
+MOST_WORDS = 2000
+"""Words of a text that are looked at for values in other spacing, and of a call's own."""
+LEAST_JOINED, MOST_JOINED = 6, 4
+BETWEEN = 2
+"""Words that may stand between those of a value."""
+CODE_LETTERS = 3
+"""Letters of a value that may be a code that everybody knows, such as of a currency."""
+LEAST_SAID = 3
+"""Words in a row that make a value another form of what has them."""
+STEM = 4
+"""Letters that forms of a word have in common."""
+_OF_CODES = frozenset("@_/\\")
+_LISTED = re.compile(r"[,;|&+\n]|\s+(?:and|or)\s+|\s+-\s+")
+
+
+def is_wording(text: str) -> bool:
+    """Whether a value is words, and no number, code or address."""
+    return not any(letter.isdigit() or letter in _OF_CODES for letter in text)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something that was said to the agent, from a turn on."""
+
+    text: str
+    turn: int = 0
+    own: tuple[Words, ...] = ()
+    """Values of the call that it answers: that they, or parts of them, come back says nothing of
+    where they are from."""
+    value: JSON = None
+    """The result as it was returned, where it is one."""
+
+    def echoes(self, value: Words) -> bool:
+        """Whether a value, or what it is a part of, is the call's own."""
+        return any(runs(value, one[:MOST_WORDS]) for one in self.own)
+
+    @cached_property
+    def known(self) -> Known:
+        """What it says, for looking up."""
+        return Known(self.text)
+
+    @cached_property
+    def numbers(self) -> frozenset[Decimal]:
+        """Its numbers, in whatever notation."""
+        return frozenset(numbers(self.text))
+
+    @cached_property
+    def told(self) -> Told:
+        """Its facts, for working something out."""
+        return Told(self.text, self.value)
+
+    def says(self, text: str) -> bool:
+        """Whether it says a value: in these words and near one another, in another notation, or as
+        a part of a name.
+        """
+        if not self.known.holds(text):
+            return False
+        in_order = self.known.in_order
+        own = [word for word in plain_words(text) if word in in_order]
+        if len(own) < 2 or whole_date(text) in self.told.dates:
+            return True
+        wide = len(own) + BETWEEN
+        starts = (at for at, word in enumerate(in_order) if word in own)
+        return any({*own} <= {*in_order[at : at + wide]} for at in starts)
+
+
+class Heard:
+    """All that was said to the agent before a call."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+
+    def holds(self, value: JSON) -> bool:
+        """Whether a value was said: in these words, or in another notation, or as part of it."""
+        text = as_text(value)
+        if any(one.says(text) for one in self._sources):
+            return True
+        number = plain_number(plain_text(text))
+        if number is None and isinstance(value, float):
+            number = Decimal(repr(value))
+        if number is not None:
+            return any(is_of(number, one.numbers) for one in self._sources)
+        parts = [part for part in _LISTED.split(text) if part.strip()]
+        if len(parts) > 1 and all(self.holds(part.strip()) for part in parts):
+            return True
+        return self._joined(text)
+
+    def _says_part_of(self, text: str) -> bool:
+        """Whether most of a value was said, in a row."""
+        own = plain_words(text)
+        least = max(LEAST_SAID, len(own) // 2 + 1)
+        parts = {own[at : at + least] for at in range(len(own) - least + 1)}
+        return any(runs(part, one.known.in_order) for part in parts for one in self._sources)
+
+    def _joined(self, text: str) -> bool:
+        """Whether it is words that were said one after the other, with other spaces."""
+        own = "".join(plain_words(text))
+        return len(own) >= LEAST_JOINED and any(
+            one.known.holds(own) or own in _joints(one.known.in_order[:MOST_WORDS])
+            for one in self._sources
+        )
+
+    def gives(self, value: JSON) -> bool:
+        """Whether a value may be worked out of what was said."""
+        return may_follow(plain_text(as_text(value)), [one.told for one in self._sources])
+
+    def may_be_known(self, value: JSON, about: Known) -> bool:
+        """Whether somebody may come to a value by what was said and what everybody knows: another
+        form of a word, most of it in a row, a code of few letters.
+        """
+        if not isinstance(value, str):
+            return False
+        code = len(value) <= CODE_LETTERS and value.isalpha()
+        part = is_wording(value) and self._says_part_of(value)
+        return code or part or self._nearly(value, about)
+
+    def _nearly(self, text: str, about: Known) -> bool:
+        """Whether each telling word is another form of one that was said.
+
+        Beside a word that was said, its parameter's own words and initials are no others.
+        """
+        own = words(text)
+        every = [word for one in self._sources for word in one.known.in_order]
+        said, initials = {word[:STEM] for word in every}, {word[0] for word in every}
+        forms = [
+            (len(word) >= STEM and not any(map(str.isdigit, word)) and word[:STEM] in said)
+            or any(one.known.holds(word) for one in self._sources)
+            for word in own
+        ]
+        return any(forms) and all(
+            form or (about.holds(word) if len(word) > 1 else word in initials)
+            for form, word in zip(forms, own, strict=True)
+        )
+
+
+def _joints(found: Sequence[str]) -> Iterator[str]:
+    """Up to four words that follow one another, as one."""
+    for size in range(2, MOST_JOINED + 1):
+        for at in range(len(found) - size + 1):
+            yield "".join(found[at : at + size])

@@ -1,0 +1,1 @@
+"""ToolBeHonest: what its traces score."""

@@ -1,0 +1,1 @@
+"""ToolHop: what its traces score."""

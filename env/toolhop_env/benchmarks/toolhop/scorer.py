@@ -1,0 +1,259 @@
+"""ToolHop (paper section 4.1): is the final answer right, and how far did the chain of calls come.
+
+The gold of an item is its chain: the answer, and by hop the tool and the sub-answer; where a
+certificate proves the hop, also the place in the tool's result where the answer stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolhop_env import official as setup
+from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmarks.toolhop.answers import official, strict
+from toolhop_env.benchmarks.toolhop.gaps import Gap, gap
+from toolhop_env.measures import Measure, Scorer, Unit
+from toolhop_env.official import Condition, settings_of, text_of
+from toolhop_env.questions import Answers
+from toolhop_env.reading import tagged_answer, without_thoughts
+from toolhop_env.results import holds_answer
+from toolhop_env.score import Parts, Values
+from toolhop_env.trace import Trace
+from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_tools.answers import plain_text, same_answer
+from toolhop_tools.model import Hop, Item
+from toolhop_tools.reading import (
+    Match,
+    Reading,
+    answer_at,
+    read_result,
+    reading_from_json,
+    reading_to_json,
+)
+from toolhop_tools.words import bare
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What scoring needs of an item."""
+
+    answer: str
+    tools: tuple[str, ...]
+    """Tool name by hop."""
+    answers: tuple[str, ...]
+    """Gold sub-answer by hop."""
+    places: tuple[Reading | None, ...]
+    """By hop where in the tool's result the answer stands; None where no certificate says so."""
+
+    @classmethod
+    def of(cls, gold: JSON) -> Chain:
+        """The chain in a trace's gold.
+
+        Raises:
+            ValueError: it has another form.
+        """
+        match gold:
+            case {"answer": str(answer), "hops": list(hops)}:
+                given = [hop for hop in hops if isinstance(hop, dict)]
+                return cls(
+                    answer,
+                    tuple(str(hop["tool"]) for hop in given),
+                    tuple(str(hop["answer"]) for hop in given),
+                    tuple(reading_from_json(h["place"]) if "place" in h else None for h in given),
+                )
+            case _:
+                raise ValueError("the gold of a ToolHop trace has an answer and a list of hops")
+
+
+def chain_of(item: Item) -> JSON:
+    """An item's gold, as it goes into the trace."""
+    return {"answer": item.answer, "hops": [_gold_hop(hop) for hop in item.hops]}
+
+
+def _gold_hop(hop: Hop) -> JSON:
+    plain: dict[str, JSON] = {"tool": hop.tool.name, "answer": hop.answer}
+    if hop.gold is None or hop.gold.reading is None:
+        return plain
+    return {**plain, "place": reading_to_json(hop.gold.reading)}
+
+
+def given(trace: Trace) -> str | None:
+    """The answer as the strict scorer reads it: the last tag's content, else the whole text."""
+    text = trace.final_text
+    if text is None:
+        return None
+    tagged = tagged_answer(text)
+    return without_thoughts(text) if tagged is None else tagged
+
+
+def hops(trace: Trace) -> Sequence[Milestone]:
+    """By hop: whether a call of the hop's tool returned the hop's gold sub-answer."""
+    chain = Chain.of(trace.started.gold)
+    return [
+        Milestone(tool, answer, _solved(trace, tool, answer))
+        for tool, answer in zip(chain.tools, chain.answers, strict=True)
+    ]
+
+
+def _solved(trace: Trace, tool: str, answer: str) -> bool:
+    return any(call.raw.name == tool and holds_answer(call, answer) for call in trace.calls)
+
+
+def _at_place(trace: Trace, tool: str, answer: str, place: Reading | None) -> bool:
+    """Whether a call of the tool succeeded and says the answer where the certificate has it."""
+    if place is None:
+        return False
+    results = (
+        read_result(call.outcome.json_text)
+        for call in trace.calls
+        if call.raw.name == tool and call.error is None and isinstance(call.outcome, Returned)
+    )
+    return any(_says(answer, answer_at(value, place), place) for value in results)
+
+
+def _says(answer: str, found: str | None, place: Reading) -> bool:
+    if found is None or place.match is not Match.ACCENTS:
+        return found is not None and same_answer(answer, found)
+    return bare(plain_text(found)) == bare(plain_text(answer))
+
+
+def _placed(trace: Trace, chain: Chain, solved: Sequence[bool]) -> Values:
+    """Hops solved and chain, by the certificate's places as well; no figure without any."""
+    if not any(chain.places):
+        return {"hops_solved_at_place": None, "chain_at_place": None}
+    hops = zip(chain.tools, chain.answers, chain.places, strict=True)
+    found = [plain or _at_place(trace, *hop) for plain, hop in zip(solved, hops, strict=True)]
+    return {"hops_solved_at_place": _count(found), "chain_at_place": _row(found)}
+
+
+def score(trace: Trace, _: Answers) -> Values:
+    """The values of `MEASURES`, from the trace alone."""
+    chain, calls = Chain.of(trace.started.gold), trace.calls
+    solved = [hop.reached for hop in hops(trace)]
+    accepted = official(chain.answer, trace.conversation())
+    last = bool(calls) and holds_answer(calls[-1], chain.answer)
+    return {
+        "strict": _share(strict(chain.answer, trace.final_text)),
+        "official": _share(bool(accepted)),
+        "hops_solved": _count(solved),
+        "chain": _row(solved),
+        **_placed(trace, chain, solved),
+        "failed_calls_by_hop": (float(sum(c.error is not None for c in calls)), float(len(solved))),
+        "in_last_feedback": _share(last),
+        "official_unset": _share(accepted is None),
+    }
+
+
+def explain_gap(trace: Trace) -> Gap | None:
+    """Why the official scorer and the strict one differ on a trace; None where they agree."""
+    return gap(Chain.of(trace.started.gold).answer, trace)
+
+
+def _count(solved: Sequence[bool]) -> Parts:
+    return float(sum(solved)), float(len(solved))
+
+
+def _row(solved: Sequence[bool]) -> Parts:
+    """How many from the first on, without a gap."""
+    return float([*solved, False].index(False)), float(len(solved))
+
+
+def _share(found: bool) -> tuple[float, float]:
+    return (float(found), 1.0)
+
+
+MEASURES = (
+    Measure(
+        "strict",
+        "The tagged answer equals the gold.",
+        scorer=Scorer.STRICT,
+        binary=True,
+        leads=True,
+    ),
+    Measure(
+        "official",
+        "ToolHop's released answer rule accepts the conversation (paper section 4.1).",
+        scorer=Scorer.OFFICIAL,
+        binary=True,
+    ),
+    Measure("hops_solved", "A hop's tool returned the hop's gold, in any order.", "hops solved"),
+    Measure(
+        "chain",
+        "Hops solved from the first on without a gap.",
+        "hops solved in a row",
+        in_tables=False,
+    ),
+    Measure(
+        "hops_solved_at_place",
+        "The same, or the hop's gold stands where the item's certificate has it in the result.",
+        "hops solved at place",
+    ),
+    Measure(
+        "chain_at_place",
+        "Such hops from the first on without a gap.",
+        "hops solved at place in a row",
+        in_tables=False,
+    ),
+    Measure(
+        "failed_calls_by_hop",
+        "Failed calls of an episode, by the item's hops.",
+        "failed calls a hop",
+        Unit.CALLS,
+        in_tables=False,
+    ),
+    Measure(
+        "in_last_feedback",
+        "The last tool result holds the gold: the official rule gives credit for it.",
+        "gold in the last result",
+        binary=True,
+        in_tables=False,
+    ),
+    Measure(
+        "official_unset",
+        "The conversation does not end with a text, so that the official rule sets no answer.",
+        "official unset",
+        binary=True,
+        in_tables=False,
+    ),
+)
+
+OFFICIAL = (
+    setup.prompt("the evaluator's"),
+    setup.of_model("temperature", 0),
+    setup.of_model("reasoning_effort", None, why="the published code asks for no thinking"),
+    setup.of_model("max_tokens", 256, 1024, why="the evaluators of closed and of open models"),
+    setup.items(995),
+    setup.setting("epochs", 1),
+    setup.setting("turn_limit", 9),
+    setup.setting("call_format", "native", why="GPT-4o differs by 6 points (paper, table 11)"),
+    setup.setting("perturbation", "as-is", title="tools"),
+    setup.tool_order("published"),
+    setup.setting("last_wins", True, title="the last of two tools of one name wins",
+                  why="7 of 100 items have such tools"),
+    setup.setting("answer_malformed", False, title="calls in a wrong form are answered"),
+    setup.setting("policy", "none", why="a tool that the policy refuses fails here alone"),
+    setup.setting("tool_timeout_s", 10, title="seconds a call"),
+    Condition(
+        "error messages",
+        ("an error occured when call NAME: MESSAGE",),
+        lambda manifest: f"in our words, {text_of(settings_of(manifest).get('feedback'))}",
+    ),
+)  # fmt: skip
+"""`evaluation_closed.py` and `evaluation_open.py`, and section 4.1 of the paper."""
+
+BENCHMARK = Benchmark(
+    name="toolhop",
+    title="ToolHop",
+    version="2",
+    modes=("mandatory", "free", "direct"),
+    measures=MEASURES,
+    gold=chain_of,
+    score=score,
+    given=given,
+    must_call=frozenset({"mandatory"}),
+    milestones=hops,
+    milestone="hop",
+    official=OFFICIAL,
+    explain_gap=explain_gap,
+)

@@ -1,1 +1,0 @@
-"""The scorers of benchmarks: each a pure function of a trace and a judge's answers."""

@@ -1,0 +1,1 @@
+"""NesTools: its files, read."""

@@ -1,0 +1,1 @@
+"""RelyToolBench: its files, read and written."""

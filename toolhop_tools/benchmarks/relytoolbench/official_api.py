@@ -1,0 +1,154 @@
+"""Tools and calls in RelyToolBench's form of an API, as far as that form goes.
+
+It knows three types (`TYPES` of the reader); values of any other are texts, here JSON. What it has
+no place for, such as choices, stands in a parameter's description.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.benchmarks.relytoolbench.reader import NAME_CHARS
+from toolhop_tools.benchmarks.relytoolbench.replies import service_name
+from toolhop_tools.declared import required
+from toolhop_tools.model import Tool, canonical
+from toolhop_tools.scenarios.families import Reason
+from toolhop_tools.words import as_text
+
+CATEGORY, PROVIDER = "Data", "toolhop"
+"""One category and one tool for all APIs: another one would tell which of a list belong together,
+and so which are of use."""
+
+
+@dataclass
+class Names:
+    """A name for each tool of a file: tools that differ never share one."""
+
+    found: dict[str, str] = field(default_factory=dict)
+    taken: Counter[str] = field(default_factory=Counter)
+
+    def of(self, tool: Tool) -> str:
+        """The tool's name as an API."""
+        schema = tool.schema
+        key = canonical([schema.description, dict(schema.parameters), tool.name, tool.body_parts])
+        if key not in self.found:
+            name, number = tool.name, 1
+            while self.taken[as_function(name)]:
+                number += 1
+                name = f"{tool.name}_{number}"
+            self.taken[as_function(name)] += 1
+            self.found[key] = name
+        return self.found[key]
+
+
+def as_function(name: str) -> str:
+    """The function's name that an API of this name gets."""
+    return f"{service_name(name, reserved=True)}_for_{PROVIDER}"[-NAME_CHARS:]
+
+
+def api(tool: Tool, name: str) -> dict[str, JSON] | Reason:
+    """A tool as an API; why it has no such form."""
+    kinds = kinds_of(tool)
+    if len({service_name(one, reserved=True) for one in kinds}) < len(kinds):
+        return Reason.SAME_NAMES
+    needed = {one for one in required(tool.schema.parameters) if one in kinds}
+    each = {one: _parameter(one, kind, _properties(tool)[one]) for one, kind in kinds.items()}
+    return {
+        "category_name": CATEGORY,
+        "tool_name": PROVIDER,
+        "api_name": name,
+        "api_description": " ".join(tool.schema.description.split()),
+        "required_parameters": [each[one] for one in each if one in needed],
+        "optional_parameters": [each[one] for one in each if one not in needed],
+        "method": "GET",
+    }
+
+
+def arguments(tool: Tool, given: Mapping[str, JSON]) -> dict[str, JSON] | Reason:
+    """A call's arguments as the API takes them; why it does not."""
+    kinds, found = kinds_of(tool), dict[str, JSON]()
+    if given.keys() - {*required(tool.schema.parameters)} and not required(tool.schema.parameters):
+        return Reason.NOT_SHOWN
+    for name, value in given.items():
+        kind = kinds.get(name, "STRING")
+        if kind == "NUMBER" and isinstance(value, float):
+            value = int(value)  # 3.0, which a schema takes for an integer
+        if kind not in ("NUMBER", "BOOLEAN") and not isinstance(value, str):
+            value = json.dumps(value, ensure_ascii=False)
+        found[service_name(name, reserved=True)] = value
+    return found
+
+
+def kinds_of(tool: Tool) -> dict[str, str]:
+    """The official type of each parameter."""
+    return {name: _kind(schema) for name, schema in _properties(tool).items()}
+
+
+def defaults_of(tool: Tool) -> dict[str, JSON]:
+    """The documented defaults of what is not required."""
+    needed = required(tool.schema.parameters)
+    return {
+        name: schema["default"]
+        for name, schema in _properties(tool).items()
+        if name not in needed and "default" in schema
+    }
+
+
+def _properties(tool: Tool) -> dict[str, Mapping[str, JSON]]:
+    found = tool.schema.parameters.get("properties")
+    each = found.items() if isinstance(found, dict) else ()
+    return {name: schema if isinstance(schema, dict) else {} for name, schema in each}
+
+
+_KINDS = {
+    "string": "STRING", "integer": "NUMBER", "number": "FLOAT", "boolean": "BOOLEAN",
+    "array": "ARRAY", "object": "OBJECT",
+}  # fmt: skip
+"""By JSON's type. An official NUMBER is shown as an integer, and 48.5 counts as none: what may have
+a fraction is a text."""
+
+
+def _kind(schema: Mapping[str, JSON]) -> str:
+    kind = schema.get("type")
+    if kind == "string" and isinstance(schema.get("enum"), list):
+        return "ENUM"
+    # Values of several types are texts.
+    return _KINDS.get(kind, "OBJECT") if isinstance(kind, str) else "OBJECT"
+
+
+def _parameter(name: str, kind: str, schema: Mapping[str, JSON]) -> dict[str, JSON]:
+    default = schema.get("default")
+    plain = isinstance(default, str | int | float)
+    written = default if plain else json.dumps(default, ensure_ascii=False)
+    return {
+        "name": name,
+        "type": kind,
+        "description": _described(kind, schema),
+        "default": "" if default is None else written,
+    }
+
+
+def _described(kind: str, schema: Mapping[str, JSON]) -> str:
+    """What a value looks like, first, as the official code cuts descriptions; then what it is."""
+    inner = schema.get("items")
+    parts = [_choices(schema)]
+    if kind == "ARRAY":
+        parts = ["A list, as JSON.", _choices(inner if isinstance(inner, dict) else {})]
+    elif kind == "FLOAT":
+        parts = ["A number, as text."]
+    elif kind == "OBJECT":
+        fields = schema.get("properties")
+        named = f" with {', '.join(fields)}" if isinstance(fields, dict) and fields else ""
+        parts = [f"As JSON{named}."]
+    own = " ".join(str(schema.get("description") or "").split())
+    return " ".join(part for part in (*parts, own) if part)
+
+
+def _choices(schema: Mapping[str, JSON]) -> str:
+    listed = schema.get("enum")
+    values: Sequence[JSON] = listed if isinstance(listed, list) else ()
+    return f"One of {', '.join(as_text(one) for one in values)}." if values else ""

@@ -1,0 +1,1 @@
+"""ToolBeHonest: its files, read and written."""

@@ -1,0 +1,1 @@
+"""ToolHop: its files, read and written."""
