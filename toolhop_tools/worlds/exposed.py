@@ -14,8 +14,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.reading import Reading
 from toolhop_tools.worlds.domain import Domain
 from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape
-from toolhop_tools.worlds.surface import NAME
-from toolhop_tools.worlds.world import CODE, World
+from toolhop_tools.worlds.world import CODE, NAME, World
 
 Column: TypeAlias = tuple[str, str]
 """A type, and its attribute, its relation or ``code``."""

@@ -9,7 +9,7 @@ from toolhop_tools.worlds.domain import EntityType, Kind
 from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import Column, Param, Role
 from toolhop_tools.worlds.maker import DATE, Arguments, Maker, Schema, enum, text
-from toolhop_tools.worlds.surface import NAME
+from toolhop_tools.worlds.world import NAME
 
 
 class Filters(Maker):

@@ -36,10 +36,9 @@ from toolhop_tools.worlds.rivals import Rivals
 from toolhop_tools.worlds.search import Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
-from toolhop_tools.worlds.surface import CODE, NAME
 from toolhop_tools.worlds.tools import toolbox
 from toolhop_tools.worlds.wording import hop_questions, word
-from toolhop_tools.worlds.world import Value, World, filled, make
+from toolhop_tools.worlds.world import CODE, NAME, Value, World, filled, make
 
 VERSION = 1
 """Of the generator. It goes up with every change that can change an item."""

@@ -11,8 +11,8 @@ from toolhop_tools.reading import Path
 from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape
 from toolhop_tools.worlds.render import render
-from toolhop_tools.worlds.surface import CODE, NAME, Surface
-from toolhop_tools.worlds.world import World
+from toolhop_tools.worlds.surface import Surface
+from toolhop_tools.worlds.world import CODE, NAME, World
 
 _WRAPPED = {
     Style.SERVICE: "Replies with `ok` and `data`; an error has `ok` false, and an `error` with its "
@@ -112,10 +112,6 @@ class Maker:
             apart = f", the {' and the '.join(ones)} not among them" if ones else ""
             said = f"a list of {end.noun} {form}s{apart}"
         return f"`{column.name}`, the {column.noun}" + (f" ({said})" if said else "")
-
-    def shown(self, kind: str) -> list[str]:
-        """What names an entity in a result that has no more of it."""
-        return [CODE, NAME] if kind in self.surface.keyed else [NAME]
 
     def missing(self, form: str) -> str:
         """What happens where no entity has the key."""

@@ -26,7 +26,7 @@ from toolhop_tools.worlds.expression import (
 )
 from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import LEAST_KEYS, MadeTool, Role, Shape, Toolbox
-from toolhop_tools.worlds.surface import CODE, NAME
+from toolhop_tools.worlds.world import CODE, NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class _Planning:
             meanings.append((Role.SORT, asked.rank.attribute, int(asked.rank.most)))
         elif len(meanings) >= LEAST_KEYS and all(c.test is Test.IS for c in asked.conditions):
             shapes = [Shape.MATCH, Shape.FIND]
-        pair = (0,) if asked.rank and self.box.surface.pairs else ()
+        pair = (0,) if asked.rank and self.box.surface.style is Style.VALUES else ()
         own = self.box.surface.form(asked.type)
         return self.call(shapes, asked.type, asked, meanings, form, own, beyond=pair)
 

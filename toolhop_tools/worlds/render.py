@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from toolhop_tools.worlds.domain import COMPARED, Kind, difference
 from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import LEAST_KEYS, Column, MadeTool, Role, Shape
-from toolhop_tools.worlds.surface import NAME, quoted
+from toolhop_tools.worlds.surface import quoted
 from toolhop_tools.worlds.units import UNITS
-from toolhop_tools.worlds.world import CODE
+from toolhop_tools.worlds.world import CODE, NAME
 
 LISTED = 20
 """Rows of a page of a listing where the knob says nothing."""
@@ -270,7 +270,7 @@ def _rows(tool: MadeTool, by: str) -> Iterator[str]:
     elif "limit" in tool.properties:
         yield "found = found[: int(limit)]"
     surface = tool.surface
-    keys = [CODE, NAME] if tool.type in surface.keyed else [NAME]
+    keys = surface.shown(tool.type)
     if surface.style is Style.VALUES:
         key = quoted(keys[0])
         if by:

@@ -64,7 +64,7 @@ class LookupMaker(Filters):
         if not links or len(arguments.params) < LEAST_KEYS:
             return None
         columns = [*surface.keys(kind), *categories, *(link for link, _ in links)]
-        shown = self.shown(kind)[: 1 if surface.style is Style.VALUES else None]
+        shown = self.surface.shown(kind)[: 1 if surface.style is Style.VALUES else None]
         gives = "the result has no rows" if surface.style is Style.TABLES else "it is an error"
         keys = ", ".join(f"`{name}`" for name in arguments.properties)
         description = (
@@ -124,7 +124,7 @@ class LookupMaker(Filters):
     def listed(self, kind: str, *, paged: bool = False) -> str:
         """What a list of entities looks like."""
         surface, form = self.surface, self.surface.form(kind)
-        each = " and ".join(self.shown(kind))
+        each = " and ".join(self.surface.shown(kind))
         if not paged:
             each += f" (and the field of `{surface.order.by}`, if given)"
         every = f"all {self.world.domain.types[kind].plural}" if paged else "all matches"
@@ -151,12 +151,12 @@ class LookupMaker(Filters):
             case Style.VALUES:
                 return {self.surface.form(kind): (0,)}
             case Style.TABLES:
-                return {name: ("rows", 0, at) for at, name in enumerate(self.shown(kind))}
+                return {name: ("rows", 0, at) for at, name in enumerate(self.surface.shown(kind))}
             case Style.SERVICE:
-                return {name: ("data", "items", 0, name) for name in self.shown(kind)}
+                return {name: ("data", "items", 0, name) for name in self.surface.shown(kind)}
             case Style.RECORDS:
                 rows = self.surface.rows_name(kind)
-                return {name: (rows, 0, name) for name in self.shown(kind)}
+                return {name: (rows, 0, name) for name in self.surface.shown(kind)}
 
     def total(self, kind: str, of: EntityType) -> MadeTool:
         """Count, total or mean over entities found so."""

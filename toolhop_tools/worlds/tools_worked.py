@@ -6,8 +6,8 @@ from toolhop_tools.reading import Path
 from toolhop_tools.worlds.domain import COMPARED, EntityType
 from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape
 from toolhop_tools.worlds.maker import DATE, Arguments, Maker, Schema, enum, text
-from toolhop_tools.worlds.surface import CODE, NAME
 from toolhop_tools.worlds.units import others
+from toolhop_tools.worlds.world import CODE, NAME
 
 MOST_MEASURE = 10**12
 """Greatest number that is converted."""

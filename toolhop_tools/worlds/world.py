@@ -20,7 +20,8 @@ Value: TypeAlias = str | int | float
 """Of an attribute: dates are texts, YYYY-MM-DD."""
 Row: TypeAlias = dict[str, Value | tuple[str, ...]]
 """An entity's fields: attributes, relations (names, of many a tuple of names), and its ``code``."""
-CODE = "code"
+NAME, CODE = "name", "code"
+"""Fields that identify an entity, and what tools call them."""
 MANY = (2, 5)
 """How many of a relation of many each entity has."""
 
