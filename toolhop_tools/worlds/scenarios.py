@@ -41,7 +41,7 @@ from toolhop_tools.scenarios.scene import (
 )
 from toolhop_tools.worlds.domain import EntityType, domains
 from toolhop_tools.worlds.exposed import COMPUTING, exposed, needed
-from toolhop_tools.worlds.items import sources
+from toolhop_tools.worlds.items import making_of
 from toolhop_tools.worlds.knobs import Knobs, Near
 from toolhop_tools.worlds.made import MadeTool, Role, Shape, Toolbox, by_name
 from toolhop_tools.worlds.phrases import PHRASES
@@ -89,7 +89,7 @@ class MadeScene(Scene):
     box: Toolbox
     explorer: Explorer
     usage: Mapping[str, float]
-    """As of `items.Sources`."""
+    """As of `items.Making`."""
     named: tuple[Names, ...]
     values: tuple[tuple[str, JSON], ...]
     """Types and values of what the question says: names, codes, bounds and categories."""
@@ -125,10 +125,10 @@ class MadeScene(Scene):
 
 def scene_of(item: Item, further: int) -> MadeScene | None:
     """What an item's scenarios are made of; None where it is of no world that is made here."""
-    found = sources(item)
-    if found is None:
+    making = making_of(item)
+    if making is None:
         return None
-    box = found.tools
+    box = making.tools
     earlier, proofs = list[JSON](), list[HopProof]()
     values: dict[tuple[str, JSON], None] = {}
     uses: dict[tuple[str, str], list[tuple[int, str]]] = {}
@@ -152,7 +152,7 @@ def scene_of(item: Item, further: int) -> MadeScene | None:
     computing = {tool.name for tool in box.all.values() if tool.shape in COMPUTING}
     return MadeScene(
         item, tuple(proofs), (), 0, _Pool(box), further, frozenset(computing),
-        box=box, explorer=found.explorer, usage=found.usage, values=tuple(values),
+        box=box, explorer=making.explorer, usage=making.usage, values=tuple(values),
         answer=earlier[-1],
         named=tuple(Names(kind, value, tuple(at)) for (kind, value), at in uses.items()),
     )  # fmt: skip
