@@ -299,8 +299,8 @@ class Making:
             "search_complete": searched.complete,
         }
         return Item(
-            "", question, leaf_text(answer), tuple(hops), self.domain.name, type_of(asked, self.world),
-            extra={HARD: hard, "family": self.seed}, others=others,
+            "", question, leaf_text(answer), tuple(hops), self.domain.name,
+            type_of(asked, self.world), extra={HARD: hard, "family": self.seed}, others=others,
             order=tuple(tool.name for tool in offered),
         )  # fmt: skip
 

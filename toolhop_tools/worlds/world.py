@@ -199,10 +199,7 @@ class _Filling:
         row, of = self.world.tables[kind][name], self.world.domain.attribute(kind, attribute)
         if attribute not in row:
             row[attribute] = self._drawn(of, self._start(kind, of, name))
-        value = row[attribute]
-        if isinstance(value, tuple):
-            raise TypeError(f"{kind}.{attribute} is a relation of many")
-        return value
+        return self.world.value(kind, attribute, name)
 
     def _start(self, kind: str, of: Attribute, name: str) -> Value | None:
         """The value that an attribute comes after."""
@@ -217,10 +214,10 @@ class _Filling:
         if of.kind is Kind.CATEGORY:
             return self.drawn.choice(of.values)
         if of.kind is Kind.DATE:
-            first = date(of.low, 1, 1) if start is None else _day(start)
-            least, most = (
-                (0, (of.high - of.low + 1) * 365 - 1) if start is None else (of.low, of.high)
-            )
+            if start is None:
+                first, least, most = date(of.low, 1, 1), 0, (of.high - of.low + 1) * 365 - 1
+            else:
+                first, least, most = _day(start), of.low, of.high
             return (first + timedelta(days=self.drawn.randint(least, most))).isoformat()
         base = 0 if start is None else int(str(start)[:4]) if isinstance(start, str) else start
         value = self.drawn.randint(of.low // of.step, of.high // of.step) * of.step
