@@ -11,7 +11,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, product
 
 from toolhop_tools.worlds.domain import COMPARED, Kind
@@ -220,47 +220,62 @@ class _Search:
     ways: dict[int, list[_Way]] = field(default_factory=lambda: defaultdict(list))
     _can: dict[Entity, bool] = field(default_factory=dict)
 
+    @cached_property
+    def named(self) -> frozenset[Named]:
+        """Entities that the question names."""
+        return frozenset(node for node in nodes(self.asked) if isinstance(node, Named))
+
+    @cached_property
+    def bounds(self) -> frozenset[_Bound]:
+        """Values of the question's conditions."""
+        return frozenset(
+            _Bound(condition.value, of.kind, of.unit)
+            for node in nodes(self.asked)
+            for condition in (node.conditions if isinstance(node, Pick | Total) else ())
+            for of in [self.rivals.world.domain.attribute(node.type, condition.attribute)]
+        )
+
     def found(self) -> Iterator[Expression]:
         """Expressions as long as the question's, over all that it gives."""
         world = self.rivals.world
-        below = nodes(self.asked)
-        named = {node for node in below if isinstance(node, Named)}
-        bounds = set(self._bounds(below))
-        everything = frozenset[Named | _Bound](named | bounds)
-        hops = sum(not isinstance(node, Named) for node in below)
+        hops = sum(not isinstance(node, Named) for node in nodes(self.asked))
         wanted = type_of(self.asked, world)
         self.ways[0] = [
             _Way(each, each.type, each.name, frozenset({each.name}), frozenset(), frozenset({each}))
-            for each in sorted(named, key=str)
+            for each in sorted(self.named, key=str)
         ]
         is_entity = wanted in world.tables
         for length in range(1, hops + is_entity):
-            self.ways[length] = self._next(length, bounds)
+            self.ways[length] = self._next(length)
         if is_entity:
-            yield from (
-                way.expression
-                for way in self._mixed(self.ways[hops])
-                if way.type == wanted and way.given == everything
-            )
+            yield from (way.expression for way in self._whole(hops) if way.type == wanted)
             return
-        yield from self._values(hops, wanted, everything, bounds)
+        makers = [self._read(hops), self._gaps(hops)]
+        if isinstance(self.asked, Spelled):
+            makers = [self._spelled(self.asked, hops)]
+        elif isinstance(self.asked, Total) or wanted.startswith("number"):
+            makers.append(self._totals(hops))
+        for expression in chain.from_iterable(makers):
+            if type_of(expression, world) == wanted and self._same_form(expression):
+                yield expression
 
-    def _bounds(self, below: Sequence[Expression]) -> Iterator[_Bound]:
-        for node in below:
-            for condition in node.conditions if isinstance(node, Pick | Total) else ():
-                of = self.rivals.world.domain.attribute(node.type, condition.attribute)
-                yield _Bound(condition.value, of.kind, of.unit)
+    def _whole(self, length: int) -> Iterator[_Way]:
+        """Ways of that length that use all that the question gives."""
+        return (way for way in self._mixed(self.ways[length]) if self._is_whole(way.given))
+
+    def _is_whole(self, given: frozenset[Named | _Bound]) -> bool:
+        return given == self.named | self.bounds
 
     def _mixed(self, ways: Iterable[_Way]) -> list[_Way]:
         mixed = list(ways)
         self.drawn.shuffle(mixed)
         return mixed
 
-    def _next(self, length: int, bounds: set[_Bound]) -> list[_Way]:
+    def _next(self, length: int) -> list[_Way]:
         """Ways of that length, one for each entity and what it uses of the question."""
         ways: dict[tuple[str, frozenset[Named | _Bound]], _Way] = {}
         for way in self._mixed(self.ways[length - 1]):
-            left = [each for each in sorted(bounds, key=str) if each not in way.given]
+            left = [each for each in sorted(self.bounds, key=str) if each not in way.given]
             for bound in (None, *left):
                 uses = way.given | {bound} if bound else way.given
                 for step in self.rivals.steps(way.type, way.name, bound):
@@ -328,66 +343,40 @@ class _Search:
                     if len(used) == len(links):
                         yield used, both[0], of, Pick(of, links)
 
-    def _values(
-        self,
-        hops: int,
-        wanted: str,
-        everything: frozenset[Named | _Bound],
-        bounds: set[_Bound],
-    ) -> Iterator[Expression]:
-        """Values of entities, of two, or of many."""
-        world = self.rivals.world
-        makers = [self._read(hops, everything), self._gaps(hops, everything)]
-        if isinstance(self.asked, Spelled):
-            makers = [self._spelled(self.asked, hops, everything)]
-        elif isinstance(self.asked, Total) or wanted.startswith("number"):
-            makers.append(self._totals(hops, everything, bounds))
-        for expression in chain.from_iterable(makers):
-            if type_of(expression, world) == wanted and self._same_form(expression):
-                yield expression
-
     def _same_form(self, other: Expression) -> bool:
         """Whether the question would say of the answer what this one's says: a mean is rounded."""
         rounded = [isinstance(each, Total) and each.how is Sum.MEAN for each in (self.asked, other)]
         units = [isinstance(each, Read) and bool(each.unit) for each in (self.asked, other)]
         return rounded[0] == rounded[1] and units[0] == units[1]
 
-    def _read(self, hops: int, everything: frozenset[Named | _Bound]) -> Iterator[Expression]:
+    def _read(self, hops: int) -> Iterator[Expression]:
         asked = self.asked
         unit, later = (asked.unit, asked.later) if isinstance(asked, Read) else ("", 0)
-        for way in self._mixed(self.ways[hops - 1]):
+        for way in self._whole(hops - 1):
             for attribute, of in self.rivals.world.domain.types[way.type].attributes.items():
-                fits = way.given == everything and (way.type, attribute) not in way.used
                 converts = not unit or unit in others(of.unit)
-                if fits and converts and (not later or of.kind is Kind.DATE):
+                shifts = not later or of.kind is Kind.DATE
+                if converts and shifts and (way.type, attribute) not in way.used:
                     yield Read(way.type, attribute, way.expression, unit, later)
 
-    def _spelled(
-        self, asked: Spelled, hops: int, everything: frozenset[Named | _Bound]
-    ) -> Iterator[Expression]:
-        types = self.rivals.world.domain.types
+    def _spelled(self, asked: Spelled, hops: int) -> Iterator[Expression]:
         is_person = asked.how is Text.INITIALS
-        for way in self._mixed(self.ways[hops - 1]):
-            of = types[way.type]
-            fits = of.names.startswith("{person}") if is_person else of.code
-            if fits and way.given == everything:
+        for way in self._whole(hops - 1):
+            of = self.rivals.world.domain.types[way.type]
+            if of.names.startswith("{person}") if is_person else of.code:
                 yield Spelled(asked.how, way.type, way.expression)
 
-    def _gaps(self, hops: int, everything: frozenset[Named | _Bound]) -> Iterator[Expression]:
+    def _gaps(self, hops: int) -> Iterator[Expression]:
         for one, other in self._pairs(hops):
-            if one.type != other.type or one.given | other.given != everything:
-                continue
-            for attribute, of in self.rivals.world.domain.types[one.type].attributes.items():
-                if of.kind in COMPARED and (one.type, attribute) not in one.used | other.used:
-                    yield Gap(one.type, attribute, one.expression, other.expression)
+            if one.type == other.type and self._is_whole(one.given | other.given):
+                for attribute, of in self.rivals.world.domain.types[one.type].attributes.items():
+                    if of.kind in COMPARED and (one.type, attribute) not in one.used | other.used:
+                        yield Gap(one.type, attribute, one.expression, other.expression)
 
-    def _totals(
-        self, hops: int, everything: frozenset[Named | _Bound], bounds: set[_Bound]
-    ) -> Iterator[Expression]:
-        how = [self.asked.how] if isinstance(self.asked, Total) else [Sum.TOTAL]
+    def _totals(self, hops: int) -> Iterator[Expression]:
+        how = self.asked.how if isinstance(self.asked, Total) else Sum.TOTAL
         for way in self._mixed(self.ways[hops - 1]):
-            rest = everything - way.given
-            if len(rest) > 1 or not rest <= bounds:
+            if not self.named <= way.given or len(left := self.bounds - way.given) > 1:
                 continue
             for of, link, members in self.rivals.linked(way.type, way.name):
                 if len(members) < CANDIDATES or link.column(of) in way.used:
@@ -395,15 +384,13 @@ class _Search:
                 attributes = self.rivals.world.domain.types[of].attributes
                 numbers = [name for name, each in attributes.items() if each.kind is Kind.NUMBER]
                 ended = (replace(link, end=way.expression),)
-                own = [b for b in rest if isinstance(b, _Bound)]
-                left = [(), *(c for b in own for c in self.rivals.conditions(of, b))]
-                for each, conditions in product(how, left[1:] if rest else left):
+                several = (self.rivals.conditions(of, bound) for bound in left)
+                for conditions in chain.from_iterable(several) if left else [()]:
                     used = way.used | {(of, condition.attribute) for condition in conditions}
-                    for attribute in [""] if each is Sum.COUNT else numbers:
-                        is_total = each is Sum.TOTAL
-                        if (of, attribute) in used or (is_total and not attributes[attribute].adds):
-                            continue
-                        yield Total(of, each, attribute, ended, conditions)
+                    for attribute in [""] if how is Sum.COUNT else numbers:
+                        adds = how is not Sum.TOTAL or attributes[attribute].adds
+                        if adds and (of, attribute) not in used:
+                            yield Total(of, how, attribute, ended, conditions)
 
     def can(self, step: Follow | Pick) -> bool:
         """Whether a tool on offer takes a step."""
