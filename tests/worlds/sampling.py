@@ -82,11 +82,7 @@ class Sampler:
     def links(self, kind: str, depth: int) -> tuple[Link, ...]:
         ends = [
             (name, link.to, False) for of, name, link in self.world.domain.links if of == kind
-        ] + [
-            (name, of, True)
-            for of, name, link in self.world.domain.links
-            if link.many and link.to == kind
-        ]
+        ] + [(name, of, True) for of, name, link in self.world.domain.links if link.to == kind]
         drawn = self.drawn.sample(ends, min(len(ends), self.drawn.choice([1, 1, 1, 2])))
         return tuple(
             Link(name, self.entity(end, max(depth - 1, 0)), end, back) for name, end, back in drawn

@@ -192,6 +192,9 @@ class _Query:
             here, there = ("target", "source") if link.backward else ("source", "target")
             pairs = _quoted(f"{of}.{link.relation}")
             return f"name IN (SELECT {here} FROM {pairs} WHERE {there} = {end})"
+        if link.backward:
+            relation = _quoted(link.relation)
+            return f"name IN (SELECT {relation} FROM {_quoted(of)} WHERE name = {end})"
         return f"{_quoted(link.relation)} = {end}"
 
     def _bind(self, value: Value) -> str:
