@@ -27,9 +27,10 @@ from toolhop_sandbox.base import Limits
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import Returned
 from toolhop_tools.model import Item
+from toolhop_tools.readers.worlds import item_at
 from toolhop_tools.reading import answer_at, leaf_text, read_result
 from toolhop_tools.worlds.expression import Expression, Undefined, evaluate
-from toolhop_tools.worlds.items import BLOCK, Making, item_at, seed_of
+from toolhop_tools.worlds.items import BLOCK, Making, seed_of
 from toolhop_tools.worlds.search import MOST_CALLS, Explorer, again, named_values
 from toolhop_tools.worlds.spec import parse
 from toolhop_tools.worlds.tools import toolbox

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from toolhop_tools.model import Item
 from toolhop_tools.readers.native import to_row
-from toolhop_tools.worlds.items import BLOCK, item_at
+from toolhop_tools.readers.worlds import item_at
+from toolhop_tools.worlds.items import BLOCK
 from toolhop_tools.worlds.spec import FIELD, parse
 
 MASK = "____"

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 
-from toolhop_tools.worlds.domain import Attribute, Domain, EntityType, Kind, Relation
+from toolhop_tools.worlds.checks import FEW
+from toolhop_tools.worlds.domain import COMPARED, Attribute, Domain, EntityType, Kind, Relation
 from toolhop_tools.worlds.names import STYLES, styles
 from toolhop_tools.worlds.units import UNITS
 
@@ -53,6 +54,8 @@ def _type_faults(kind: EntityType) -> Iterator[str]:
     attributes, links = kind.attributes.values(), kind.relations.values()
     nouns = [*(of.noun for of in attributes), *(link.noun for link in links)]
     ranks = [rank for of in attributes for rank in (of.most, of.least)]
+    if not {of.kind for of in attributes} & {*COMPARED}:
+        yield "attributes: none has an order; add a number, year or date"
     for said in (nouns, ranks, [link.linked for link in links]):
         yield from (f"*: {text!r} is said of two fields; change one" for text in _twice(said))
 
@@ -83,6 +86,10 @@ def _attribute_faults(domain: Domain, of: Attribute) -> list[str]:
             f"unit: {of.unit!r} is none of {', '.join(units)}; or declare it under [units]",
         ),
         (
+            of.kind is not Kind.DATE and not of.after and (of.high - of.low) // of.step < FEW,
+            f"step: fewer than {FEW} values are too easily guessed",
+        ),
+        (
             timed and not of.after and not 1000 <= of.low < of.high <= 2024,
             f"low: {of.low} to {of.high} are not years from 1000 to 2024",
         ),
@@ -104,8 +111,8 @@ def _relation_faults(domain: Domain, link: Relation) -> list[str]:
         ),
         (link.clause and link.many, "clause: of many say it in back"),
         (
-            bool(link.through) + bool(link.same) + link.many > 1,
-            "through: a relation has one of through, same and back at most",
+            link.same and link.many,
+            "same: a relation has one of same and back at most",
         ),
         (
             link.same and len(link.same) != 2,
@@ -125,11 +132,8 @@ def _path_faults(domain: Domain) -> Iterator[str]:
     for name, key, link in domain.links:
         at, needed = f"types.{name}.relations.{key}", needs.setdefault(f"{name}.{key}", [])
         try:
-            if link.through and (end := domain.end(name, link.through)) != link.to:
-                yield f"{at}.through: {link.through!r} leads to {end}, not to {link.to}"
-            needed += _steps(domain, name, link.through)
             if len(link.same) == 2:
-                if domain.end(name, link.same[0]) != domain.end(link.to, link.same[1]):
+                if _end(domain, name, link.same[0]) != _end(domain, link.to, link.same[1]):
                     yield f"{at}.same: {list(link.same)} lead to two types"
                 needed += _steps(domain, name, link.same[0])
                 needed += _steps(domain, link.to, link.same[1])
@@ -139,7 +143,7 @@ def _path_faults(domain: Domain) -> Iterator[str]:
         for key, of in kind.attributes.items():
             path, _, last = of.after.rpartition(".")
             try:
-                owner = domain.types[domain.end(name, path)].attributes
+                owner = domain.types[_end(domain, name, path)].attributes
             except LookupError as error:
                 yield f"types.{name}.attributes.{key}.after: {error.args[0]}"
                 continue
@@ -158,7 +162,22 @@ def _path_faults(domain: Domain) -> Iterator[str]:
 def _steps(domain: Domain, of: str, path: str) -> list[str]:
     """The fields that a path passes, each with its type."""
     steps = path.split(".") if path else []
-    return [f"{domain.end(of, '.'.join(steps[:at]))}.{step}" for at, step in enumerate(steps)]
+    return [f"{_end(domain, of, '.'.join(steps[:at]))}.{step}" for at, step in enumerate(steps)]
+
+
+def _end(domain: Domain, of: str, path: str) -> str:
+    """The type that a path leads to.
+
+    Raises:
+        LookupError: a step is no relation there, or one of many.
+    """
+    for step in path.split(".") if path else ():
+        relations = {name for name, link in domain.types[of].relations.items() if not link.many}
+        if step not in relations:
+            allowed = ", ".join(sorted(relations)) or "nothing"
+            raise LookupError(f"{path!r} is no path: {of} leads to {allowed}, not to {step!r}")
+        of = domain.relation(of, step).to
+    return of
 
 
 def _is_open(phrase: str) -> bool:

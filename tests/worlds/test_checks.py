@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.worlds.small import HILLS, SMALL
-from toolhop_tools.worlds.checks import Reason, Refused, meaning, spare_elsewhere
+from toolhop_tools.worlds.checks import Reason, meaning, spare_elsewhere
 from toolhop_tools.worlds.expression import (
     Condition,
     Expression,
@@ -37,19 +37,13 @@ OST = Pick("town", BELOW_KAR + BELOW_LIN)
     ("asked", "reason"),
     [
         (Total("town", Sum.COUNT, "", ON_ULM), Reason.GUESSABLE),
-        (Read("hill", "soil", Named("hill", "Kar")), Reason.GUESSABLE),
         (
             Read("town", "people", Pick("town", ON_ULM, rank=Rank("people", most=False))),
-            Reason.CIRCLE,
-        ),
-        (
-            Pick("town", (Link("river", Follow("town", "river", OST), "river"),)),
             Reason.CIRCLE,
         ),
         (Follow("hill", "owner", HIGHEST_BY_OST), Reason.CIRCLE),
         (Pick("town", ON_ULM, rank=Rank("founded", most=True)), Reason.UNDEFINED),
         (Pick("town", ON_ULM, SECOND[:1]), Reason.UNDEFINED),
-        (HIGHEST_BY_OST, Reason.CANDIDATES),
         (Pick("town", ON_ULM, rank=Rank("people", most=True)), Reason.SPARE_PART),
         (Pick("town", ON_ULM, SECOND), Reason.SPARE_PART),
         (Pick("town", BELOW_KAR + BELOW_LIN, SECOND[:0]), None),
@@ -64,7 +58,7 @@ OST = Pick("town", BELOW_KAR + BELOW_LIN)
 )
 def test_what_is_no_good_question_is_refused(asked: Expression, reason: Reason | None) -> None:
     verdict = meaning(asked, SMALL)
-    assert (verdict.reason if isinstance(verdict, Refused) else None) == reason
+    assert (verdict if isinstance(verdict, Reason) else None) == reason
 
 
 def owned_by(town: str) -> World:

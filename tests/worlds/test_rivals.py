@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from toolhop_tools.worlds.checks import CANDIDATES, Reason, Refused, meaning
-from toolhop_tools.worlds.draw import Stuck, draw
+from toolhop_tools.worlds.checks import Reason, meaning
+from toolhop_tools.worlds.draw import CANDIDATES, Stuck, draw
 from toolhop_tools.worlds.expression import (
     Expression,
     Named,
@@ -41,7 +41,7 @@ def drawn_questions(making: Making, count: int) -> list[tuple[Expression, Plan]]
         except Stuck:
             continue
         way = plan(asked, making.tools)
-        if way and not isinstance(meaning(asked, making.world), Refused):
+        if way and not isinstance(meaning(asked, making.world), Reason):
             questions.append((asked, way))
     return questions
 
@@ -74,12 +74,26 @@ def test_a_rival_could_have_been_asked_for(spec: str) -> None:
             assert len(made.calls) == len(way.calls)
             assert {call.tool.name for call in made.calls} <= {*offered}
             assert made.run()[-1].value == value
-            for node in nodes(rival):
-                if isinstance(node, Pick) and len(node.links) == 1 and not node.conditions:
-                    assert len(chosen(node, making.world)) >= CANDIDATES
-            refused = meaning(rival, making.world)
-            assert not isinstance(refused, Refused) or refused.reason is not Reason.CIRCLE
+            assert superlatives_choose(rival, making)
     assert rivals_by_question > 12
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_superlatives_that_are_drawn_choose_from_several(spec: str) -> None:
+    (series,) = parse(f"seed=3,{spec}").specs
+    for number in range(4):
+        making = Making(series.knobs, f"draws {spec} {number}", Counter())
+        for asked, _ in drawn_questions(making, 40):
+            assert superlatives_choose(asked, making)
+
+
+def superlatives_choose(asked: Expression, making: Making) -> bool:
+    """Whether each superlative has `CANDIDATES`."""
+    return all(
+        len(chosen(node, making.world)) >= CANDIDATES
+        for node in nodes(asked)
+        if isinstance(node, Pick) and node.rank
+    )
 
 
 def test_what_fewer_calls_give_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:

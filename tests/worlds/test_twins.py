@@ -61,7 +61,7 @@ def made() -> tuple[Item, ...]:
 def test_twins_of_a_chain_are_on_offer_and_give_other_answers(made: tuple[Item, ...]) -> None:
     same = total = 0
     for item in made:
-        sources = items.sources(item)
+        sources = items.making_of(item)
         assert sources is not None
         box = sources.tools
         assert len(item.tools) == 14
@@ -83,7 +83,7 @@ def test_twins_of_a_chain_are_on_offer_and_give_other_answers(made: tuple[Item, 
 def test_tools_of_no_hop_have_twins_on_offer_too(made: tuple[Item, ...]) -> None:
     paired = 0
     for item in made:
-        sources = items.sources(item)
+        sources = items.making_of(item)
         assert sources is not None
         box = sources.tools
         own = {hop.tool.name for hop in item.hops}

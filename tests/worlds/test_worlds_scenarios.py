@@ -238,7 +238,7 @@ def test_most_items_give_most_scenarios(scenes: list[MadeScene]) -> None:
 
 
 def test_no_scenario_is_made_of_an_item_that_the_generator_makes_otherwise() -> None:
-    item = items.item_at(parse("seed=3").specs[0], 1)
+    item = items.block(parse("seed=3").specs[0], 0)[1]
     assert scene_of(item, 3) is not None
     assert scene_of(replace(item, extra={}), 3) is None
     last = item.hops[-1]

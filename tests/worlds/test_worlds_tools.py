@@ -31,10 +31,9 @@ from toolhop_tools.worlds.expression import Test as Compared  # pytest collects 
 from toolhop_tools.worlds.knobs import Knobs, Near, Style
 from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape, Toolbox
 from toolhop_tools.worlds.plan import at
-from toolhop_tools.worlds.surface import CODE, NAME
 from toolhop_tools.worlds.tools import toolbox
 from toolhop_tools.worlds.units import converted
-from toolhop_tools.worlds.world import make
+from toolhop_tools.worlds.world import CODE, NAME, make
 
 PAGE = 3
 SEEDS = range(2)

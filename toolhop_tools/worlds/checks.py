@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
-from toolhop_tools.worlds.domain import Kind
 from toolhop_tools.worlds.expression import (
     Expression,
     Follow,
@@ -20,7 +19,6 @@ from toolhop_tools.worlds.expression import (
     Total,
     Undefined,
     Which,
-    chosen,
     entity,
     evaluate,
     nodes,
@@ -29,10 +27,8 @@ from toolhop_tools.worlds.expression import (
 )
 from toolhop_tools.worlds.world import Value, World
 
-CANDIDATES = 3
-"""Entities that a superlative chooses from, at least."""
 FEW = 20
-"""Answers have this many possible values at least, and counts are not below it: else guessed."""
+"""A count below it is too easily guessed."""
 TRIES = 5
 """Values put in the place of a hop's own."""
 
@@ -40,67 +36,46 @@ TRIES = 5
 class Reason(StrEnum):
     """Why an expression is refused; in the order of the checks, the cheapest first."""
 
+    UNDEFINED = "no answer, or several"
     GUESSABLE = "the answer has few possible values"
     CIRCLE = "a relation, attribute or entity comes twice"
-    UNDEFINED = "no answer, or several"
-    CANDIDATES = "a superlative over too few"
     SPARE_PART = "a link, condition or rank changes nothing"
     SPARE_HOP = "the result of a hop changes nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """What is not kept."""
-
-    reason: Reason
-    about: str
-    """The node, the value or the calls that it is refused for."""
-    answer_type: str
-
-
-def meaning(asked: Expression, world: World) -> Value | Refused:
+def meaning(asked: Expression, world: World) -> Value | Reason:
     """The answer of an expression that makes a good question; tools have no say in it."""
-    answer_type = type_of(asked, world)
-    if twice := _twice(asked, frozenset()):
-        return Refused(Reason.CIRCLE, str(twice), answer_type)
     try:
         answer = evaluate(asked, world)
-    except Undefined as error:
-        return Refused(Reason.UNDEFINED, str(error), answer_type)
-    for reason, about in _faults(asked, answer, world):
-        return Refused(reason, str(about), answer_type)
-    return answer
+    except Undefined:
+        return Reason.UNDEFINED
+    return next(_faults(asked, answer, world), answer)
 
 
-def _faults(asked: Expression, answer: Value, world: World) -> Iterator[tuple[Reason, object]]:
+def _faults(asked: Expression, answer: Value, world: World) -> Iterator[Reason]:
     """What is wrong with it, the cheapest to see first."""
-    if _guessable(asked, answer, world):
-        yield Reason.GUESSABLE, answer
+    if isinstance(asked, Total) and asked.how is Sum.COUNT and int(answer) < FEW:
+        yield Reason.GUESSABLE
+    used = [column for node in nodes(asked) for column in {*_columns(node)}]
     passed = [evaluate(node, world) for node in nodes(asked) if not isinstance(node, Which | Gap)]
-    if len(set(passed)) < len(passed):
-        yield Reason.CIRCLE, passed
-    for node in nodes(asked):
-        if isinstance(node, Pick) and node.rank and len(chosen(node, world)) < CANDIDATES:
-            yield Reason.CANDIDATES, node
+    if len(set(used)) < len(used) or len(set(passed)) < len(passed):
+        yield Reason.CIRCLE
 
     def same(other: Expression) -> bool:
         return _value(other, world) == answer
 
-    for part, without in _changed(asked, _shortened):
-        if same(without):
-            yield Reason.SPARE_PART, part
+    if any(same(without) for _, without in _changed(asked, _shortened)):
+        yield Reason.SPARE_PART
     compared = {
         id(below) for node in nodes(asked) if isinstance(node, Which) for below in nodes(node)[:-1]
     }
     changes: dict[int, list[bool]] = defaultdict(list)
     for node, other in _changed(asked, lambda node: _replaced(node, world)):
         changes[id(node)].append(not same(other))
-    for node in nodes(asked):
-        tries = changes[id(node)]
+    for place, tries in changes.items():
         # Many another entity serves as the lesser of two: one that does not shows the need.
-        needed = 1 if id(node) in compared else len(tries) // 2 + 1
-        if tries and sum(tries) < needed:
-            yield Reason.SPARE_HOP, node
+        if sum(tries) < (1 if place in compared else len(tries) // 2 + 1):
+            yield Reason.SPARE_HOP
 
 
 def spare_elsewhere(
@@ -141,45 +116,20 @@ def _value(asked: Expression, world: World) -> Value | None:
         return None
 
 
-def _guessable(asked: Expression, answer: Value, world: World) -> bool:
-    match asked:
-        case Total(how=Sum.COUNT):
-            return int(answer) < FEW
-        case Read(kind, attribute, _, _):
-            of = world.domain.attribute(kind, attribute)
-            if of.kind is Kind.CATEGORY:
-                return len(of.values) < FEW
-            spread = of.kind is Kind.DATE or of.after
-            return not spread and (of.high - of.low) // of.step < FEW
-        case _:
-            return False
-
-
-def _uses(asked: Expression) -> Iterator[tuple[str, str]]:
+def _columns(node: Expression) -> Iterator[tuple[str, str]]:
     """The relations and attributes of a node alone, with their types."""
-    match asked:
+    match node:
         case Follow(kind, relation, _):
             yield kind, relation
         case Read(kind, attribute) | Gap(kind, attribute) | Which(kind, attribute):
             yield kind, attribute
         case Pick(kind, links, conditions) | Total(type=kind, links=links, conditions=conditions):
-            yield from ((link.end_type if link.backward else kind, link.relation) for link in links)
+            yield from (link.column(kind) for link in links)
             yield from ((kind, condition.attribute) for condition in conditions)
-            if isinstance(asked, Pick) and asked.rank:
-                yield kind, asked.rank.attribute
-            if isinstance(asked, Total):
-                yield kind, asked.attribute
-
-
-def _twice(asked: Expression, above: frozenset[tuple[str, str]]) -> tuple[str, str] | None:
-    """What is used twice on the way from the answer to a name, if anything is."""
-    own = frozenset(_uses(asked))
-    if own & above:
-        return min(own & above)
-    return next(
-        (twice for part in parts(asked) if (twice := _twice(part, above | own))),
-        None,
-    )
+            if isinstance(node, Pick) and node.rank:
+                yield kind, node.rank.attribute
+            if isinstance(node, Total):
+                yield kind, node.attribute
 
 
 def _changed(

@@ -30,6 +30,15 @@ class Kind(StrEnum):
     """One of a few words."""
 
 
+COMPARED = (Kind.NUMBER, Kind.YEAR, Kind.DATE)
+"""Kinds whose values have an order."""
+
+
+def difference(kind: str) -> str:
+    """The type of the difference between two values of a type (`Attribute.type`)."""
+    return {"year": "number years", "date": "number days"}.get(kind, kind)
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """A property of each entity of a type."""
@@ -79,6 +88,11 @@ class Attribute:
     """Of a category: ``{} film``, said in the place of the type's noun, "the oldest crime film". It
     takes an s."""
 
+    @property
+    def type(self) -> str:
+        """Type of its values: the kind, with the unit where it has one."""
+        return f"{self.kind} {self.unit}".strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -99,8 +113,6 @@ class Relation:
     back: str = ""
     """``visited by {}``: as `linked` or `clause`, of the ends, "the harbours visited by the
     Orvale". Where it is given, each entity has two to five of them."""
-    through: str = ""
-    """A path that this relation is always equal to: ``harbour.island``."""
     same: tuple[str, ...] = ()
     """Two paths, from the entity and from the end, that lead to one and the same: a patient's
     doctor, ``("ward.hospital", "hospital")``. The empty path is the entity itself, or the end: an
@@ -164,17 +176,9 @@ class Domain:
         return self.types[of].attributes[name]
 
     def end(self, of: str, path: str) -> str:
-        """The type that a path of relations leads to from another.
-
-        Raises:
-            LookupError: a step is no relation there, or one of many.
-        """
+        """The type that a path of relations leads to from another."""
         for step in path.split(".") if path else ():
-            relations = {name for name, link in self.types[of].relations.items() if not link.many}
-            if step not in relations:
-                allowed = ", ".join(sorted(relations)) or "nothing"
-                raise LookupError(f"{path!r} is no path: {of} leads to {allowed}, not to {step!r}")
-            of = self.types[of].relations[step].to
+            of = self.relation(of, step).to
         return of
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from toolhop_tools.worlds.domain import Attribute, Kind
+from toolhop_tools.worlds.checks import FEW
+from toolhop_tools.worlds.domain import COMPARED, Attribute, Kind
 from toolhop_tools.worlds.expression import (
     Condition,
     Entity,
@@ -30,6 +31,8 @@ from toolhop_tools.worlds.expression import (
     Text,
     Total,
     Which,
+    linked,
+    meets,
 )
 from toolhop_tools.worlds.knobs import Joins, Knobs
 from toolhop_tools.worlds.units import others
@@ -51,8 +54,6 @@ SHIFTED = 2
 """Hops of a chain beyond which a date may be moved by one more."""
 DAYS_LATER = (30, 400)
 """How many, at least and at most."""
-COUNTED = 20
-"""A count below this is too easily guessed."""
 
 
 class Stuck(Exception):
@@ -107,7 +108,7 @@ class _Drawing:
         return self.reach(kind, self._any(kind), hops, joins)
 
     def _read(self, kind: str, hops: int, joins: bool) -> Expression:
-        attribute = self._attribute(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+        attribute = self._attribute(kind, *COMPARED)
         of = self.world.domain.attribute(kind, attribute)
         into = others(of.unit) if self.knobs.units and self.drawn.random() < 0.5 else []
         unit = self.drawn.choice(into) if into else ""
@@ -128,8 +129,10 @@ class _Drawing:
 
     def _gap(self, kind: str, hops: int, joins: bool) -> Expression:
         del joins
-        attribute = self._attribute(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE)
-        ends = self._two(kind, attribute)
+        attribute = self._attribute(kind, *COMPARED)
+        ends = [self._any(kind), self._any(kind)]
+        if len({self.world.value(kind, attribute, end) for end in ends}) < len(ends):
+            raise Stuck
         first, second = self._branches([(kind, end) for end in ends], hops - 1)
         return Gap(kind, attribute, first, second)
 
@@ -140,16 +143,14 @@ class _Drawing:
             conditions, members = self._condition(kind, members, None)
         if len(members) < CANDIDATES:
             raise Stuck
-        if len(members) >= COUNTED and self.drawn.random() < 0.3:
+        if len(members) >= FEW and self.drawn.random() < 0.3:
             how, attribute = Sum.COUNT, ""
         else:
             attribute = self._attribute(kind, Kind.NUMBER)
             adds = self.world.domain.attribute(kind, attribute).adds
             how = self.drawn.choice([Sum.TOTAL, Sum.MEAN]) if adds else Sum.MEAN
-        end_type = link.end_type
-        reached = self.reach(end_type, end, hops - 1, joins)
-        ended = Link(link.relation, reached, end_type, link.backward)
-        return Total(kind, how, attribute, (ended,), conditions)
+        reached = self.reach(link.end_type, end, hops - 1, joins)
+        return Total(kind, how, attribute, (replace(link, end=reached),), conditions)
 
     # -- reaching an entity -----------------------------------------------------------------
 
@@ -201,13 +202,12 @@ class _Drawing:
         link, end, members = self._link(kind, name)
         conditions, rank = self._singled_out(kind, name, members)
         reached = self.reach(link.end_type, end, hops - 1, joins)
-        ended = Link(link.relation, reached, link.end_type, link.backward)
-        return Pick(kind, (ended,), conditions, rank)
+        return Pick(kind, (replace(link, end=reached),), conditions, rank)
 
     def _join(self, kind: str, name: str, hops: int) -> Entity:
         first, first_end, members = self._link(kind, name)
         second, second_end, others_ = self._link(kind, name)
-        both = [member for member in members if member in set(others_)]
+        both = [member for member in members if member in others_]
         if len(both) in {len(members), len(others_)}:
             raise Stuck
         conditions: tuple[Condition, ...] = ()
@@ -215,15 +215,11 @@ class _Drawing:
         if len(both) > 1:
             conditions, rank = self._singled_out(kind, name, both)
         ends = [(first.end_type, first_end), (second.end_type, second_end)]
-        reached = self._branches(ends, hops - 1)
-        links = tuple(
-            Link(link.relation, end, link.end_type, link.backward)
-            for link, end in zip((first, second), reached, strict=True)
-        )
-        return Pick(kind, links, conditions, rank)
+        one, other = self._branches(ends, hops - 1)
+        return Pick(kind, (replace(first, end=one), replace(second, end=other)), conditions, rank)
 
     def _which(self, kind: str, name: str, hops: int) -> Entity:
-        attribute = self._attribute(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+        attribute = self._attribute(kind, *COMPARED)
         other = self._any(kind)
         mine, its = (self.world.value(kind, attribute, end) for end in (name, other))
         if mine == its:
@@ -269,14 +265,12 @@ class _Drawing:
         else:
             ends = self.world.relateds(kind, relation, name)
         end = self._choice(ends)
-        if backward:
-            members = self.world.relateds(end_type, relation, end)
-        else:
-            members = self.world.sources(kind, relation, end)
+        by = Link(relation, Named(end_type, end), end_type, backward)
+        members = linked(kind, by, self.world)
         if len(members) < CANDIDATES:
             raise Stuck
-        self.used.add((end_type if backward else kind, relation))
-        return Link(relation, Named(end_type, end), end_type, backward), end, list(members)
+        self.used.add(by.column(kind))
+        return by, end, list(members)
 
     def _singled_out(
         self, kind: str, name: str, members: list[str]
@@ -320,18 +314,11 @@ class _Drawing:
         else:
             test = self.drawn.choice([Test.ABOVE, Test.BELOW])
             bound = self._bound(of, value, test)
-        left = []
-        for member in members:
-            its = self.world.value(kind, attribute, member)
-            holds = {
-                Test.IS: its == bound,
-                Test.ABOVE: exceeds(its, bound),
-                Test.BELOW: exceeds(bound, its),
-            }
-            left += [member] if holds[test] else []
+        condition = Condition(attribute, test, bound)
+        left = [member for member in members if meets(kind, member, condition, self.world)]
         if kept not in left or len(left) == len(members):
             raise Stuck
-        return (Condition(attribute, test, bound),), left
+        return (condition,), left
 
     def _bound(self, of: Attribute, value: Value, test: Test) -> Value:
         """A round bound that the value is beyond."""
@@ -347,14 +334,6 @@ class _Drawing:
         if bound <= 0 or bound == value:
             raise Stuck
         return bound
-
-    def _two(self, kind: str, attribute: str) -> list[str]:
-        """Two entities of a type whose values differ."""
-        first, second = self._any(kind), self._any(kind)
-        values = [self.world.value(kind, attribute, end) for end in (first, second)]
-        if values[0] == values[1]:
-            raise Stuck
-        return [first, second]
 
     def _attribute(self, kind: str, *kinds: Kind) -> str:
         """An attribute that was not used; used from now on."""

@@ -14,8 +14,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.reading import Reading
 from toolhop_tools.worlds.domain import Domain
 from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape
-from toolhop_tools.worlds.surface import NAME
-from toolhop_tools.worlds.world import CODE, World
+from toolhop_tools.worlds.world import CODE, NAME, World
 
 Column: TypeAlias = tuple[str, str]
 """A type, and its attribute, its relation or ``code``."""
@@ -91,9 +90,8 @@ def inferred(columns: set[Column], domain: Domain) -> set[Column]:
     columns = set(columns)
     bound = []
     for kind, relation, link in domain.links:
-        paths = [(kind, link.through)] if link.through else []
-        paths += zip((kind, link.to), link.same, strict=True) if link.same else []
-        if paths:
+        if link.same:
+            paths = zip((kind, link.to), link.same, strict=True)
             steps = [_steps(domain, *path) for path in paths]
             bound.append({(kind, relation)}.union(*steps))
     while lacking := [group - columns for group in bound if len(group - columns) == 1]:

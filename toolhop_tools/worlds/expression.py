@@ -11,7 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TypeAlias, assert_never
 
-from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.domain import difference
 from toolhop_tools.worlds.units import PLACES, converted
 from toolhop_tools.worlds.world import CODE, Value, World, days_after, exceeds, gap
 
@@ -50,6 +50,15 @@ class Link:
     end_type: str
     backward: bool = False
     """"Ports of call of the Orvale": the relation is the end's."""
+
+    def column(self, kind: str) -> tuple[str, str]:
+        """The relation, after the type that has it; `kind` is the type of what is linked so."""
+        return self.end_type if self.backward else kind, self.relation
+
+    @property
+    def id(self) -> str:
+        """What names it among the links of a type: ``island``, backward ``ship.calls``."""
+        return f"{self.end_type}.{self.relation}" if self.backward else self.relation
 
 
 class Test(StrEnum):
@@ -239,15 +248,17 @@ def chosen(asked: Pick | Total, world: World) -> list[str]:
     """Names of the entities that are linked so and meet the conditions, in the world's order."""
     names: list[str] = list(world.tables[asked.type])
     for link in asked.links:
-        end = entity(link.end, world)
-        if link.backward:
-            members = set(world.relateds(link.end_type, link.relation, end))
-        else:
-            members = set(world.sources(asked.type, link.relation, end))
+        members = set(linked(asked.type, link, world))
         names = [name for name in names if name in members]
     for condition in asked.conditions:
         names = [name for name in names if meets(asked.type, name, condition, world)]
     return names
+
+
+def linked(kind: str, link: Link, world: World) -> tuple[str, ...]:
+    """Names of the entities of a type that are linked so."""
+    ends = world.relateds if link.backward else world.sources
+    return ends(*link.column(kind), entity(link.end, world))
 
 
 def meets(kind: str, name: str, condition: Condition, world: World) -> bool:
@@ -304,15 +315,12 @@ def type_of(asked: Expression, world: World) -> str:
             return world.domain.relation(kind, relation).to
         case Read(kind, attribute, _, unit):
             own = world.domain.attribute(kind, attribute)
-            return f"{own.kind} {unit or own.unit}".strip()
+            return f"{own.kind} {unit}" if unit else own.type
         case Spelled(how):
             return str(how)
         case Gap(kind, attribute, _, _):
-            own = world.domain.attribute(kind, attribute)
-            days = {Kind.YEAR: "years", Kind.DATE: "days"}.get(own.kind, own.unit)
-            return f"number {days}".strip()
+            return difference(world.domain.attribute(kind, attribute).type)
         case Total(kind, how, attribute, _, _):
-            own_unit = "" if how is Sum.COUNT else world.domain.attribute(kind, attribute).unit
-            return f"number {own_unit}".strip()
+            return "number" if how is Sum.COUNT else world.domain.attribute(kind, attribute).type
         case _:
             assert_never(asked)

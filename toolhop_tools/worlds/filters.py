@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.worlds.domain import EntityType, Kind
 from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import Column, Param, Role
-from toolhop_tools.worlds.maker import DATE, Arguments, Maker
-from toolhop_tools.worlds.surface import NAME
+from toolhop_tools.worlds.maker import DATE, Arguments, Maker, Schema, enum, text
+from toolhop_tools.worlds.world import NAME
 
 
 class Filters(Maker):
@@ -50,13 +52,10 @@ class Filters(Maker):
         include = "Include" if self.surface.service else "_include"
         own_list = column.many and "." not in column.of
         name = column.name + include * own_list
+        said = f"Only {of.plural} {self.linked(column, 'this', end)}: the {noun}'s {form}"
         arguments.add(
             Param(Role.LINK, column.of, name, column.type, required=required),
-            {
-                "type": "string",
-                "description": f"Only {of.plural} {self.linked(column, 'this', end)}: the "
-                f"{noun}'s {form}{self.example(end)}.",
-            },
+            text(f"{said}{self.example(end)}."),
         )
 
     def linked(self, column: Column, which: str, end: str) -> str:
@@ -73,76 +72,55 @@ class Filters(Maker):
         """Arguments for each attribute."""
         for column in attributes:
             kind, _, unit = column.type.partition(" ")
+            only = f"Only {of.plural} whose {column.noun} is"
             if kind == Kind.CATEGORY:
-                values: list[JSON] = list(of.attributes[column.of].values)
-                arguments.add(
-                    Param(Role.IS, column.of, column.name, choices=tuple(values)),
-                    {
-                        "type": "string",
-                        "enum": values,
-                        "description": f"Only {of.plural} whose {column.noun} is this.",
-                    },
-                )
+                values = of.attributes[column.of].values
+                param = Param(Role.IS, column.of, column.name, choices=values)
+                arguments.add(param, enum(values, f"{only} this."))
                 continue
-            words = ("before", "after") if kind in {Kind.DATE, Kind.YEAR} else ("below", "above")
+            schemas: dict[str, Schema] = {
+                "date": DATE,
+                "year": {"type": "integer"},
+                "number": {"type": "number"},
+            }
+            words = ("below", "above") if kind == Kind.NUMBER else ("before", "after")
+            measure = {"date": " date (YYYY-MM-DD)", "year": " year"}.get(
+                kind, f", in {unit}" if unit else " number"
+            )
+            spaced = re.sub("([A-Z])", r" \1", column.name).lower().replace("_", " ")
             for role, word in zip((Role.BELOW, Role.ABOVE), words, strict=True):
-                schema = (
-                    DATE
-                    if kind == Kind.DATE
-                    else {"type": "number" if kind == Kind.NUMBER else "integer"}
-                )
-                measure = {"date": " date (YYYY-MM-DD)", "year": " year"}.get(
-                    kind, f", in {unit}" if unit else " number"
-                )
-                said = f"Only {of.plural} whose {column.noun} is strictly {word} this{measure}."
+                argument = self.surface.argument(f"{spaced} {word}")
                 arguments.add(
-                    Param(
-                        role,
-                        column.of,
-                        self.surface.argument(f"{_spaced(column.name)} {word}"),
-                        column.type,
-                    ),
-                    {**schema, "description": said},
+                    Param(role, column.of, argument, column.type),
+                    {**schemas[kind], "description": f"{only} strictly {word} this{measure}."},
                 )
 
     def generic(self, of: EntityType, attributes: list[Column], arguments: Arguments) -> None:
         """The arguments `filter_by`, `above`, `below` and `equal_to`."""
-        if not attributes:
-            return
-        names: list[JSON] = [column.name for column in attributes]
-        schema: dict[str, JSON] = {"type": "string", "enum": names}
-        arguments.properties["filter_by"] = schema
-        bound: dict[str, JSON] = {"type": ["number", "string"]}
-        dated = any(column.type == Kind.DATE for column in attributes)
-        dates = "; dates are YYYY-MM-DD, and later ones are above" if dated else ""
+        kinds = {column.type for column in attributes}
+        words = ["above", "below", *(["equal_to"] if Kind.CATEGORY in kinds else [])]
+        bounds = " or ".join(f"`{word}`" for word in words)
+        names = [column.name for column in attributes]
+        arguments.properties["filter_by"] = enum(names, f"The field that {bounds} applies to.")
+        dates = "; dates are YYYY-MM-DD, and later ones are above" if Kind.DATE in kinds else ""
+        only = f"Only {of.plural} whose `filter_by` field is"
         for column in attributes:
             along = (("filter_by", column.name),)
-            if column.type == Kind.CATEGORY:
-                values: tuple[JSON, ...] = of.attributes[column.of].values
+            values = of.attributes[column.of].values
+            compared = [(Role.ABOVE, "above"), (Role.BELOW, "below")]
+            for role, word in [(Role.IS, "equal_to")] if values else compared:
+                said = f"{only} this." if values else f"{only} strictly {word} this{dates}."
+                takes = "" if values else column.type
                 arguments.add(
-                    Param(Role.IS, column.of, "equal_to", choices=values, along=along),
-                    {**bound, "description": f"Only {of.plural} whose `filter_by` field is this."},
+                    Param(role, column.of, word, takes, values, along=along),
+                    {"type": ["number", "string"], "description": said},
                 )
-                continue
-            for role, word in ((Role.ABOVE, "above"), (Role.BELOW, "below")):
-                arguments.add(
-                    Param(role, column.of, word, column.type, along=along),
-                    {
-                        **bound,
-                        "description": f"Only {of.plural} whose `filter_by` field is strictly "
-                        f"{word} this{dates}.",
-                    },
-                )
-        bounds = [
-            f"`{word}`" for word in ("above", "below", "equal_to") if word in arguments.properties
-        ]
-        schema["description"] = f"The field that {' or '.join(bounds)} applies to."
 
     def where(self, kind: str, links: list[tuple[Column, str]], arguments: Arguments) -> None:
         """The argument `where`."""
         columns = [*(link for link, _ in links), *self.surface.attributes(kind)]
         names: list[JSON] = [column.name for column in columns]
-        test: dict[str, JSON] = {
+        test: Schema = {
             "type": "object",
             "properties": {
                 "column": {"type": "string", "enum": names},
@@ -157,7 +135,7 @@ class Filters(Maker):
             for column in columns
         )
         linked = ", ".join(f"`{link.name}`" for link, _ in links)
-        schema: dict[str, JSON] = {
+        schema: Schema = {
             "type": "array",
             "items": test,
             "minItems": 1,
@@ -166,34 +144,24 @@ class Filters(Maker):
             f"At least one condition has to use = or contains on {'one of ' * (len(links) > 1)}"
             f"{linked}.",
         }
+        linking = [link for link, _ in links]
         for column in columns:
-            end = any(column is link for link, _ in links)
-            roles = (
-                ((Role.LINK, "contains" if column.many else "="),)
-                if end
-                else ((Role.IS, "="),)
-                if column.type == Kind.CATEGORY
-                else ((Role.ABOVE, ">"), (Role.BELOW, "<"))
-            )
-            for role, operator in roles:
-                condition: tuple[tuple[str, JSON], ...] = (
-                    ("column", column.name),
-                    ("operator", operator),
-                )
-                choices: tuple[JSON, ...] = (
-                    self.world.domain.types[kind].attributes[column.of].values
-                    if role is Role.IS
-                    else ()
-                )
+            of = self.world.domain.types[kind].attributes.get(column.of)
+            values = of.values if of else ()
+            if column in linking:
+                operators = {Role.LINK: "contains" if column.many else "="}
+            else:
+                operators = {Role.IS: "="} if values else {Role.ABOVE: ">", Role.BELOW: "<"}
+            for role, operator in operators.items():
                 arguments.add(
                     Param(
                         role,
                         column.of,
                         "where",
-                        "" if choices else column.type,
-                        choices,
-                        required=end,
-                        condition=condition,
+                        "" if values else column.type,
+                        values,
+                        required=role is Role.LINK,
+                        condition=(("column", column.name), ("operator", operator)),
                     ),
                     schema,
                 )
@@ -206,10 +174,3 @@ class Filters(Maker):
         return (
             f"`{column.name}`, the {end.plural} with this {noun} among their {column.noun} ({ends})"
         )
-
-
-def _spaced(name: str) -> str:
-    """The words of a name, be it in camel case."""
-    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).replace(
-        "_", " "
-    )

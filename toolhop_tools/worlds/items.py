@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 
@@ -15,7 +15,7 @@ from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import TOOLHOP, Flaky, GoldCall, Hop, Item
 from toolhop_tools.reading import Match, Reading, leaf_text
 from toolhop_tools.scenarios.hazards import BUSY
-from toolhop_tools.worlds.checks import Refused, meaning, spare_elsewhere
+from toolhop_tools.worlds.checks import Reason, meaning, spare_elsewhere
 from toolhop_tools.worlds.domain import domains
 from toolhop_tools.worlds.draw import Stuck, draw
 from toolhop_tools.worlds.expression import (
@@ -29,24 +29,23 @@ from toolhop_tools.worlds.expression import (
     type_of,
 )
 from toolhop_tools.worlds.knobs import Knobs
-from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox
+from toolhop_tools.worlds.made import MadeTool, Shape
 from toolhop_tools.worlds.plan import Call, Made, Plan, plan
 from toolhop_tools.worlds.readings import Reader
 from toolhop_tools.worlds.rivals import Rivals
 from toolhop_tools.worlds.search import Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
-from toolhop_tools.worlds.surface import CODE, NAME
 from toolhop_tools.worlds.tools import toolbox
 from toolhop_tools.worlds.wording import hop_questions, word
-from toolhop_tools.worlds.world import Value, World, filled, make
+from toolhop_tools.worlds.world import CODE, NAME, Value, World, filled, make
 
 VERSION = 1
 """Of the generator. It goes up with every change that can change an item."""
 USAGE = 100
-"""Chains drawn for `Sources.usage`."""
+"""Chains drawn for `Making.usage`."""
 KEPT = 4
-"""Worlds whose tools `sources` keeps for the next item."""
+"""Worlds that `making_of` keeps for the next item."""
 BLOCK = 20
 """Items that share a world."""
 DRAWS = 200
@@ -63,15 +62,6 @@ SOURCE = "chain"
 """Of gold calls (`toolhop_tools.model.GoldCall`)."""
 HARD = "difficulty"
 """Of an item's `extra`: how hard it is, and what was checked."""
-
-
-def item_at(spec: Spec, index: int) -> Item:
-    """An item by its index, from 0.
-
-    Raises:
-        BadChoice: as `block`.
-    """
-    return block(spec, index // BLOCK)[index % BLOCK]
 
 
 def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple[Item, ...]:
@@ -111,19 +101,8 @@ def seed_of(spec: Spec, number: int, attempt: int = 0) -> str:
     return f"{spec.seed}/{spec.tier}/{number}.{attempt}"
 
 
-@dataclass(frozen=True)
-class Sources:
-    """What the items of a world are made of."""
-
-    tools: Toolbox
-    explorer: Explorer
-    """Searches them."""
-    usage: Mapping[str, float]
-    """By tool: the share of the chains drawn of this world that use it."""
-
-
-def sources(item: Item) -> Sources | None:
-    """Those of an item; None where it is of no world, or of one that is no longer made so."""
+def making_of(item: Item) -> Making | None:
+    """What an item was made of; None where it is of no world, or of one no longer made so."""
     place, family = referred(item), item.extra.get("family")
     if place is None or not isinstance(family, str) or item.benchmark != TOOLHOP:
         return None
@@ -136,20 +115,8 @@ def sources(item: Item) -> Sources | None:
 
 
 @lru_cache(maxsize=KEPT)
-def _remade(knobs: Knobs, seed: str) -> Sources:
-    making = Making(knobs, seed, Counter())
-    drawn, used = random.Random(f"{seed}/usage"), Counter[str]()
-    for _ in range(USAGE):
-        with suppress(Stuck):
-            way = plan(draw(making.world, knobs, drawn), making.tools)
-            used.update({call.tool.name for call in way.calls} if way else ())
-    usage = {name: used[name] / USAGE for name in making.tools.tools}
-    return Sources(making.tools, making.explorer, usage)
-
-
-def toolbox_of(spec: Spec, family: str) -> Toolbox:
-    """All tools of the world that an item's `family` names, in its style."""
-    return Making(spec.knobs, family, Counter()).tools
+def _remade(knobs: Knobs, seed: str) -> Making:
+    return Making(knobs, seed, Counter())
 
 
 class Making:
@@ -178,6 +145,16 @@ class Making:
     def elsewhere(self) -> list[World]:
         """Worlds of the same names with other values."""
         return [filled(self.world, f"{self.seed}/elsewhere {at}") for at in range(ELSEWHERE)]
+
+    @cached_property
+    def usage(self) -> dict[str, float]:
+        """By tool: the share of `USAGE` chains drawn of this world that use it."""
+        drawn, used = random.Random(f"{self.seed}/usage"), Counter[str]()
+        for _ in range(USAGE):
+            with suppress(Stuck):
+                way = plan(draw(self.world, self.knobs, drawn), self.tools)
+                used.update({call.tool.name for call in way.calls} if way else ())
+        return {name: used[name] / USAGE for name in self.tools.tools}
 
     @cached_property
     def rivals(self) -> Rivals:
@@ -223,8 +200,8 @@ class Making:
         if not self.knobs.hops[0] <= len(way.calls) <= self.knobs.hops[1]:
             return "more or fewer calls than wanted"
         answer = meaning(asked, self.world)
-        if isinstance(answer, Refused):
-            return str(answer.reason)
+        if isinstance(answer, Reason):
+            return answer.value
         offered = self._offered(way, drawn)
         names = [tool.name for tool in offered]
         rivals = self.rivals.of(asked, names, len(way.calls), drawn)
@@ -246,7 +223,7 @@ class Making:
         drawn.shuffle(alike)
         refused = ""
         for each in alike:
-            if each is asked or not isinstance(meaning(each, self.world), Refused):
+            if each is asked or not isinstance(meaning(each, self.world), Reason):
                 item = self._item(each, offered, searched, drawn)
                 if isinstance(item, Item):
                     return each, item
@@ -261,10 +238,8 @@ class Making:
         drawn: random.Random,
     ) -> Item | str:
         """The item of one of several expressions that are alike, or why it is refused."""
-        way, answer = (
-            plan(asked, self.tools, {tool.name for tool in offered}),
-            evaluate(asked, self.world),
-        )
+        way = plan(asked, self.tools, {tool.name for tool in offered})
+        answer = evaluate(asked, self.world)
         if way is None:
             return "no tools for it"
         run = way.run()
@@ -301,9 +276,13 @@ class Making:
         drawn: random.Random,
     ) -> Item:
         question = word(asked, self.world, self.knobs.forms, drawn)
-        hops = tuple(_hops(asked, way, run, self.world, self.knobs, drawn))
+        hops = list(self._hops(asked, way, run, drawn))
         if self.knobs.failures:
-            hops = _failing(hops, self.knobs.failures, drawn)
+            name, why = drawn.choice([hop.tool.name for hop in hops]), drawn.choice(BUSY)
+            for at, hop in enumerate(hops):
+                if hop.tool.name == name:
+                    body = Flaky(hop.tool.program, self.knobs.failures, why)
+                    hops[at] = replace(hop, tool=replace(hop.tool, body=body))
         own = {hop.tool.name for hop in hops}
         others = tuple(tool.tool for tool in offered if tool.name not in own)
         joins = sum(len(parts(node)) > 1 for node in nodes(asked))
@@ -320,32 +299,26 @@ class Making:
             "search_complete": searched.complete,
         }
         return Item(
-            "", question, leaf_text(answer), hops, self.domain.name, type_of(asked, self.world),
-            extra={HARD: hard, "family": self.seed}, others=others,
+            "", question, leaf_text(answer), tuple(hops), self.domain.name,
+            type_of(asked, self.world), extra={HARD: hard, "family": self.seed}, others=others,
             order=tuple(tool.name for tool in offered),
         )  # fmt: skip
 
-
-def _hops(
-    asked: Expression,
-    way: Plan,
-    run: Sequence[Made],
-    world: World,
-    knobs: Knobs,
-    drawn: random.Random,
-) -> Iterator[Hop]:
-    """A hop for each call, with a question of its own."""
-    reached = [node for node in nodes(asked) if not isinstance(node, Named)]
-    questions = hop_questions(asked, world, knobs.forms, drawn)
-    by_node = {id(node): text for node, text in zip(reached, questions, strict=True)}
-    said: set[str] = set()
-    for number, (call, made) in enumerate(zip(way.calls, run, strict=True), start=1):
-        gold = GoldCall(made.arguments, SOURCE, Reading(Match.VALUE, call.path))
-        question = _asks(call, made, by_node)
-        if question in said:
-            question = f"Step {number}: {question}"
-        said.add(question)
-        yield Hop(question, leaf_text(made.value), call.tool.tool, gold)
+    def _hops(
+        self, asked: Expression, way: Plan, run: Sequence[Made], drawn: random.Random
+    ) -> Iterator[Hop]:
+        """A hop for each call, with a question of its own."""
+        reached = [node for node in nodes(asked) if not isinstance(node, Named)]
+        questions = hop_questions(asked, self.world, self.knobs.forms, drawn)
+        by_node = {id(node): text for node, text in zip(reached, questions, strict=True)}
+        said: set[str] = set()
+        for number, (call, made) in enumerate(zip(way.calls, run, strict=True), start=1):
+            gold = GoldCall(made.arguments, SOURCE, Reading(Match.VALUE, call.path))
+            question = _asks(call, made, by_node)
+            if question in said:
+                question = f"Step {number}: {question}"
+            said.add(question)
+            yield Hop(question, leaf_text(made.value), call.tool.tool, gold)
 
 
 def _asks(call: Call, made: Made, questions: Mapping[int, str]) -> str:
@@ -364,17 +337,3 @@ def _asks(call: Call, made: Made, questions: Mapping[int, str]) -> str:
         of = call.tool.world.domain.attribute(call.node.type, call.node.attribute)
         return f"What is the {of.noun} of {given[0]}?"
     return questions[id(call.node)]
-
-
-def _failing(hops: tuple[Hop, ...], failures: int, drawn: random.Random) -> tuple[Hop, ...]:
-    """The hops, one tool of which fails at its first calls of an episode."""
-    name = drawn.choice([hop.tool.name for hop in hops])
-    why = drawn.choice(BUSY)
-
-    def failing(hop: Hop) -> Hop:
-        if hop.tool.name != name:
-            return hop
-        tool = replace(hop.tool, body=Flaky(hop.tool.program, failures, why))
-        return replace(hop, tool=tool)
-
-    return tuple(map(failing, hops))

@@ -65,7 +65,7 @@ class Role(StrEnum):
     KEY = "key"
     """The entity; `Param.of` is ``first`` or ``second`` where a tool takes two."""
     LINK = "link"
-    """The entity that those found are linked to; `Param.of` is a `link_id`."""
+    """The entity that those found are linked to; `Param.of` is an `expression.Link.id`."""
     ABOVE = "above"
     BELOW = "below"
     IS = "is"
@@ -133,7 +133,7 @@ class Column:
     """A field of a type as a style shows it."""
 
     of: str
-    """Name of the attribute or relation in the domain; ``name``, ``code``; or a `link_id`."""
+    """Name of the attribute in the domain; ``name``, ``code``; or an `expression.Link.id`."""
     name: str
     """In arguments and results."""
     type: str
@@ -141,11 +141,6 @@ class Column:
     noun: str
     many: bool = False
     """Each value is a list."""
-
-
-def link_id(relation: str, end_type: str, *, backward: bool) -> str:
-    """What names a link of a type: a relation of its own, or ``ship.calls`` of another's."""
-    return f"{end_type}.{relation}" if backward else relation
 
 
 @dataclass(frozen=True, eq=False)

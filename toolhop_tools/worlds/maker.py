@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.reading import Path
 from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape
 from toolhop_tools.worlds.render import render
-from toolhop_tools.worlds.surface import CODE, NAME, Surface
-from toolhop_tools.worlds.world import World
+from toolhop_tools.worlds.surface import Surface
+from toolhop_tools.worlds.world import CODE, NAME, World
 
 _WRAPPED = {
     Style.SERVICE: "Replies with `ok` and `data`; an error has `ok` false, and an `error` with its "
@@ -19,7 +20,23 @@ _WRAPPED = {
     Style.TABLES: "The result has `columns` and `rows`.",
 }
 """What all documents of a style say of results."""
-DATE: dict[str, JSON] = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+Schema: TypeAlias = dict[str, JSON]
+DATE: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+
+
+def text(said: str) -> Schema:
+    """The schema of an argument that takes a text."""
+    return {"type": "string", "description": said}
+
+
+def enum(values: Iterable[JSON], said: str, **default: JSON) -> Schema:
+    """The schema of an argument that takes one of some texts."""
+    return {"type": "string", "enum": [*values], **default, "description": said}
+
+
+def a(noun: str) -> str:
+    """With the indefinite article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 @dataclass(frozen=True)
@@ -64,10 +81,7 @@ class Maker:
         form, noun = self.surface.form(kind), self.world.domain.types[kind].noun
         arguments.add(
             Param(Role.KEY, of, argument, self.surface.key_type(kind), required=True),
-            {
-                "type": "string",
-                "description": f"The {f'{of} {noun}'.lstrip()}'s {form}{self.example(kind)}.",
-            },
+            text(f"The {f'{of} {noun}'.lstrip()}'s {form}{self.example(kind)}."),
         )
 
     def example(self, kind: str) -> str:
@@ -75,14 +89,13 @@ class Maker:
         code = self.world.domain.types[kind].code
         return f", in the form {code} (each # a digit)" if kind in self.surface.keyed else ""
 
-    def field(self, columns: list[Column], arguments: Arguments, *, required: bool = True) -> None:
+    def field(self, columns: list[Column], arguments: Arguments) -> None:
         """The argument `field`."""
-        names: list[JSON] = [column.name for column in columns]
+        schema = enum((column.name for column in columns), "Which field.")
         for column in columns:
-            arguments.add(
-                Param(Role.FIELD, column.of, "field", choices=(column.name,), required=required),
-                {"type": "string", "enum": names, "description": "Which field."},
-            )
+            choices = (column.name,)
+            param = Param(Role.FIELD, column.of, "field", choices=choices, required=True)
+            arguments.add(param, schema)
 
     def meaning(self, column: Column, related: Sequence[Column] = ()) -> str:
         """A field with what it holds; `related` are relations of the same type."""
@@ -100,10 +113,6 @@ class Maker:
             said = f"a list of {end.noun} {form}s{apart}"
         return f"`{column.name}`, the {column.noun}" + (f" ({said})" if said else "")
 
-    def shown(self, kind: str) -> list[str]:
-        """What names an entity in a result that has no more of it."""
-        return [CODE, NAME] if kind in self.surface.keyed else [NAME]
-
     def missing(self, form: str) -> str:
         """What happens where no entity has the key."""
         gives = "gives no rows" if self.surface.style is Style.TABLES else "is an error"
@@ -118,14 +127,9 @@ class Arguments:
         self.properties: dict[str, JSON] = {}
         self.required: list[str] = []
 
-    def add(self, param: Param, schema: dict[str, JSON]) -> None:
-        """Take a meaning, and the schema of its argument."""
+    def add(self, param: Param, schema: Schema) -> None:
+        """Take a meaning, and the schema of its argument unless that has one."""
         self.params.append(param)
         self.properties.setdefault(param.argument, schema)
         if param.required and param.argument not in self.required:
             self.required.append(param.argument)
-
-
-def a(noun: str) -> str:
-    """With the indefinite article."""
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

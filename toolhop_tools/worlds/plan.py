@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.reading import Path
 from toolhop_tools.worlds.expression import (
-    Condition,
     Entity,
     Expression,
     Follow,
     Gap,
-    Link,
     Named,
     Pick,
     Read,
@@ -24,9 +22,11 @@ from toolhop_tools.worlds.expression import (
     Text,
     Total,
     Which,
+    type_of,
 )
-from toolhop_tools.worlds.made import LEAST_KEYS, MadeTool, Role, Shape, Toolbox, link_id
-from toolhop_tools.worlds.surface import CODE, NAME
+from toolhop_tools.worlds.knobs import Style
+from toolhop_tools.worlds.made import LEAST_KEYS, MadeTool, Role, Shape, Toolbox
+from toolhop_tools.worlds.world import CODE, NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,10 @@ class Earlier:
 
 Given: TypeAlias = JSON | Earlier | list["Given"] | dict[str, "Given"]
 """An argument: JSON of the question's own, with `Earlier` in it."""
+Meaning: TypeAlias = tuple[Role, str, Given]
+"""What an argument means, as of `made.Param`, with its value; in `BY_PLACE` its place among the
+parameter's choices."""
+BY_PLACE = {Role.FIELD, Role.SORT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,192 +143,135 @@ class _Planning:
             case Read():
                 self.read(asked)
             case Gap():
-                ends = [self.key(asked.first), self.key(asked.second)]
-                self.pair(Shape.GAP, asked, asked.attribute, ends, 0)
-            case Total():
-                self.total(asked)
-            case Spelled():
-                self.spelled(asked)
+                self.pair(Shape.GAP, asked, 0, "")
+            case Total(kind, how, attribute):
+                place = 1 if how is Sum.MEAN else 0
+                meanings = [*self.filters(asked), (Role.FIELD, attribute, place)]
+                self.call([Shape.TOTAL], kind, asked, meanings, "")
+            case Spelled(how, kind, of):
+                is_name = how is Text.INITIALS
+                shape, form = (Shape.INITIALS, NAME) if is_name else (Shape.DIGITS, CODE)
+                self.call([shape], "", asked, [(Role.VALUE, kind, self.entity(of, form))], "")
             case _:
                 self.entity(asked, NAME)
 
     def call(
         self,
-        tool: MadeTool,
+        shapes: Sequence[Shape],
+        kind: str,
         node: Expression,
-        arguments: Mapping[str, Given],
-        read: str,
+        meanings: Sequence[Meaning],
+        *reads: str,
         beyond: Path = (),
     ) -> Earlier:
-        self.calls.append(Call(tool, arguments, (*tool.reads[read], *beyond), node, read))
-        return Earlier(len(self.calls) - 1)
+        """Call the first tool of these shapes over a type that takes all of this.
+
+        Args:
+            shapes: of tools.
+            kind: the type.
+            node: what the call answers.
+            meanings: of its arguments.
+            reads: columns, the first of which that the tool gives is read.
+            beyond: where the value stands in what is there.
+
+        Raises:
+            NoTool: there is none.
+        """
+        for tool in (tool for shape in shapes for tool in self.box.of(shape, kind)):
+            if self.offered is None or tool.name in self.offered:
+                arguments = _arguments(tool, meanings)
+                if arguments is not None:
+                    read = next(column for column in reads if column in tool.reads)
+                    path = (*tool.reads[read], *beyond)
+                    self.calls.append(Call(tool, arguments, path, node, read))
+                    return Earlier(len(self.calls) - 1)
+        raise NoTool
 
     # -- entities ---------------------------------------------------------------------------
 
     def key(self, of: Entity) -> Given:
         """An entity as the tools of its type take it."""
-        return self.entity(
-            of, self.box.surface.form(of.type if not isinstance(of, Follow) else self.end(of))
-        )
-
-    def end(self, of: Follow) -> str:
-        """The type that a relation leads to."""
-        return self.box.world.domain.relation(of.type, of.relation).to
+        return self.entity(of, self.box.surface.form(type_of(of, self.box.world)))
 
     def entity(self, asked: Entity, form: str) -> Given:
         """An entity by its name or its code."""
+        kind = type_of(asked, self.box.world)
+        own = self.box.surface.form(kind)
         match asked:
-            case Named(kind, name, by_code):
-                if not by_code:
-                    return self.formed(name, NAME, form, kind, asked)
-                code = self.box.world.tables[kind][name][CODE]
-                return self.formed(str(code), CODE, form, kind, asked)
-            case Follow(kind, relation, of):
-                value = self.field(kind, self.key(of), relation, asked)
-                end = self.end(asked)
-                return self.formed(value, self.box.surface.form(end), form, end, asked)
+            case Named(_, name, by_code):
+                value: Given = str(self.box.world.tables[kind][name][CODE]) if by_code else name
+                own = CODE if by_code else NAME
+            case Follow(source, relation, of):
+                value = self.field(source, self.key(of), relation, asked)
             case Pick():
-                return self.pick(asked, form)
-            case Which(kind, attribute, most, first, second):
-                ends = [self.key(first), self.key(second)]
-                key = self.box.surface.form(kind)
-                value = self.pair(Shape.COMPARE, asked, attribute, ends, int(most))
-                return self.formed(value, key, form, kind, asked)
-
-    def formed(self, value: Given, own: str, form: str, kind: str, node: Expression) -> Given:
-        """A name or code as the other one, by a call where they differ."""
+                value = self.pick(asked, form)
+                own = self.calls[-1].read
+            case Which(most=most):
+                value = self.pair(Shape.COMPARE, asked, int(most), own)
         if own == form:
             return value
         if own == self.box.surface.form(kind):
-            return self.field(kind, value, form, node)
-        tool = self.tool(Shape.IDENTIFY, kind)
-        return self.call(tool, node, _arguments(tool, [(Role.KEY, "", value)]), form)
+            return self.field(kind, value, form, asked)
+        return self.call([Shape.IDENTIFY], kind, asked, [(Role.KEY, "", value)], form)
 
     def field(self, kind: str, key: Given, column: str, node: Expression) -> Given:
         """A field of an entity's record."""
-        tool = self.tool(Shape.RECORD, kind)
-        meanings: list[tuple[Role, str, Given]] = [(Role.KEY, "", key)]
-        if param := tool.param(Role.FIELD, column):
-            meanings.append((Role.FIELD, column, param.choices[0]))
-        return self.call(tool, node, _arguments(tool, meanings), column)
+        meanings: list[Meaning] = [(Role.KEY, "", key)]
+        if self.box.surface.style is Style.VALUES:
+            meanings.append((Role.FIELD, column, 0))
+        return self.call([Shape.RECORD], kind, node, meanings, column)
 
     def pick(self, asked: Pick, form: str) -> Given:
-        meanings = self.filters(asked.links, asked.conditions)
+        meanings, shapes = self.filters(asked), [Shape.FIND]
         if asked.rank:
-            way = self.box.surface.order.ways[asked.rank.most]
-            meanings.append((Role.SORT, asked.rank.attribute, way))
-        is_keyed = not asked.rank and all(c.test is Test.IS for c in asked.conditions)
-        by_keys = [Shape.MATCH] if is_keyed and len(meanings) >= LEAST_KEYS else []
-        tool, arguments = self.first([*by_keys, Shape.FIND], asked.type, meanings)
-        own = form if form in tool.reads else self.box.surface.form(asked.type)
-        pair = (0,) if asked.rank and self.box.surface.pairs else ()
-        value = self.call(tool, asked, arguments, own, pair)
-        return self.formed(value, own, form, asked.type, asked)
+            meanings.append((Role.SORT, asked.rank.attribute, int(asked.rank.most)))
+        elif len(meanings) >= LEAST_KEYS and all(c.test is Test.IS for c in asked.conditions):
+            shapes = [Shape.MATCH, Shape.FIND]
+        pair = (0,) if asked.rank and self.box.surface.style is Style.VALUES else ()
+        own = self.box.surface.form(asked.type)
+        return self.call(shapes, asked.type, asked, meanings, form, own, beyond=pair)
 
-    def filters(
-        self, links: Sequence[Link], conditions: Sequence[Condition]
-    ) -> list[tuple[Role, str, Given]]:
+    def filters(self, asked: Pick | Total) -> list[Meaning]:
         """Links and conditions as what parameters mean."""
-        roles = {Test.ABOVE: Role.ABOVE, Test.BELOW: Role.BELOW, Test.IS: Role.IS}
-        meanings: list[tuple[Role, str, Given]] = [
-            (
-                Role.LINK,
-                link_id(link.relation, link.end_type, backward=link.backward),
-                self.key(link.end),
-            )
-            for link in links
-        ]
-        return meanings + [(roles[test.test], test.attribute, test.value) for test in conditions]
+        links: list[Meaning] = [(Role.LINK, link.id, self.key(link.end)) for link in asked.links]
+        return links + [(Role(test.test), test.attribute, test.value) for test in asked.conditions]
 
     # -- values -----------------------------------------------------------------------------
 
     def read(self, asked: Read) -> None:
-        of = self.box.world.domain.attribute(asked.type, asked.attribute)
         value = self.field(asked.type, self.key(asked.of), asked.attribute, asked)
-        if asked.unit and asked.unit != of.unit:
-            meanings: list[tuple[Role, str, Given]] = [
-                (Role.VALUE, of.unit, value),
-                (Role.UNIT, asked.unit, asked.unit),
-            ]
-            tool, arguments = self.first([Shape.CONVERT], "", meanings)
-            self.call(tool, asked, arguments, "")
+        if asked.unit:
+            own = self.box.world.domain.attribute(asked.type, asked.attribute).unit
+            meanings = [(Role.VALUE, own, value), (Role.UNIT, asked.unit, asked.unit)]
+            self.call([Shape.CONVERT], "", asked, meanings, "")
         if asked.later:
             meanings = [(Role.VALUE, "first", value), (Role.VALUE, "second", asked.later)]
-            tool = self.tool(Shape.SHIFT, "")
-            self.call(tool, asked, _arguments(tool, meanings), "")
+            self.call([Shape.SHIFT], "", asked, meanings, "")
 
-    def spelled(self, asked: Spelled) -> None:
-        shape, form = {
-            Text.INITIALS: (Shape.INITIALS, NAME), Text.DIGITS: (Shape.DIGITS, CODE)
-        }[asked.how]  # fmt: skip
-        tool = self.tool(shape, "")
-        value = self.entity(asked.of, form)
-        self.call(tool, asked, _arguments(tool, [(Role.VALUE, asked.type, value)]), "")
-
-    def pair(
-        self, shape: Shape, asked: Gap | Which, attribute: str, ends: list[Given], choice: int
-    ) -> Given:
+    def pair(self, shape: Shape, asked: Gap | Which, place: int, read: str) -> Given:
         """Compare two entities, or take their difference."""
-        tool = self.tool(shape, asked.type)
-        param = tool.param(Role.FIELD, attribute)
-        if param is None:
-            raise NoTool
-        meanings: list[tuple[Role, str, Given]] = [
-            (Role.KEY, "first", ends[0]),
-            (Role.KEY, "second", ends[1]),
-            (Role.FIELD, attribute, param.choices[choice]),
+        meanings: list[Meaning] = [
+            (Role.KEY, "first", self.key(asked.first)),
+            (Role.KEY, "second", self.key(asked.second)),
+            (Role.FIELD, asked.attribute, place),
         ]
-        read = self.box.surface.form(asked.type) if shape is Shape.COMPARE else ""
-        return self.call(tool, asked, _arguments(tool, meanings), read)
-
-    def total(self, asked: Total) -> None:
-        meanings = self.filters(asked.links, asked.conditions)
-        statistic = {Sum.COUNT: "count", Sum.TOTAL: "total", Sum.MEAN: "mean"}[asked.how]
-        meanings.append((Role.FIELD, asked.attribute, statistic))
-        tool, arguments = self.first([Shape.TOTAL], asked.type, meanings)
-        self.call(tool, asked, arguments, "")
-
-    # -- tools ------------------------------------------------------------------------------
-
-    def tool(self, shape: Shape, kind: str) -> MadeTool:
-        """The one tool of a shape over a type."""
-        for tool in self.tools([shape], kind):
-            return tool
-        raise NoTool
-
-    def tools(self, shapes: Sequence[Shape], kind: str) -> Iterator[MadeTool]:
-        """Those of these shapes over a type that may be called."""
-        for shape in shapes:
-            for tool in self.box.of(shape, kind):
-                if self.offered is None or tool.name in self.offered:
-                    yield tool
-
-    def first(
-        self, shapes: Sequence[Shape], kind: str, meanings: list[tuple[Role, str, Given]]
-    ) -> tuple[MadeTool, dict[str, Given]]:
-        """The first tool of these shapes that takes all of this, with its arguments."""
-        for tool in self.tools(shapes, kind):
-            try:
-                arguments = _arguments(tool, meanings)
-            except NoTool:
-                continue
-            if all(name in arguments for name in tool.required):
-                return tool, arguments
-        raise NoTool
+        return self.call([shape], asked.type, asked, meanings, read)
 
 
-def _arguments(tool: MadeTool, meanings: Sequence[tuple[Role, str, Given]]) -> dict[str, Given]:
+def _arguments(tool: MadeTool, meanings: Sequence[Meaning]) -> dict[str, Given] | None:
     """A call's arguments.
 
-    Raises:
-        NoTool: the tool has no parameter for one of the meanings, or one argument for two of them.
+    None where the tool has no parameter for one of the meanings, or one argument for two of them,
+    or needs another.
     """
     arguments: dict[str, Given] = {}
     for role, of, value in meanings:
         param = tool.param(role, of)
         if param is None or (param.argument in arguments and not param.condition):
-            raise NoTool
+            return None
         if any(arguments.get(name, given) != given for name, given in param.along):
-            raise NoTool
+            return None
+        if role in BY_PLACE and isinstance(value, int):
+            value = param.choices[value]
         param.put(arguments, value)  # type: ignore[arg-type]
-    return arguments
+    return arguments if all(name in arguments for name in tool.required) else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.domain import COMPARED, Kind, difference
 from toolhop_tools.worlds.knobs import Style
 from toolhop_tools.worlds.made import LEAST_KEYS, Column, MadeTool, Role, Shape
-from toolhop_tools.worlds.surface import NAME, quoted
+from toolhop_tools.worlds.surface import quoted
 from toolhop_tools.worlds.units import UNITS
-from toolhop_tools.worlds.world import CODE, World
+from toolhop_tools.worlds.world import CODE, NAME
 
 LISTED = 20
 """Rows of a page of a listing where the knob says nothing."""
@@ -59,7 +59,7 @@ def _signature(tool: MadeTool) -> Iterator[str]:
 def _tables(tool: MadeTool) -> Iterator[str]:
     if tool.shape is Shape.CONVERT:
         yield from ["from fractions import Fraction", "", "UNITS = {"]
-        for name in _units(tool):
+        for name in (param.of for param in tool.params if param.role is Role.UNIT):
             unit = UNITS[name]
             yield f"    {quoted(name)}: ({quoted(unit.measures)}, {quoted(str(unit.size))}),"
         yield "}"
@@ -86,85 +86,82 @@ def _tables(tool: MadeTool) -> Iterator[str]:
         yield f"{_table(tool)} = {{row[{by}]: {row} for row in ROWS}}"
 
 
-def _units(tool: MadeTool) -> list[str]:
-    return [param.of for param in tool.params if param.role is Role.UNIT]
-
-
 def _table(tool: MadeTool) -> str:
-    return _plural(tool).upper()
-
-
-def _plural(tool: MadeTool) -> str:
-    return tool.surface.argument(tool.world.domain.types[tool.type].plural)
+    return tool.surface.argument(tool.world.domain.types[tool.type].plural).upper()
 
 
 def cell(tool: MadeTool, column: Column, name: str) -> object:
     """What an entity has in a column of a tool's table; links are of the tools' keys."""
-    world, keyed = tool.world, tool.surface.keyed
-    row = world.tables[tool.type][name]
+    world = tool.world
     if column.of == NAME:
         return name
-    of, _, relation = column.of.rpartition(".")
-    if of:
-        return [_key(world, of, end, keyed) for end in world.sources(of, relation, name)]
-    value = row[column.of]
+    kind, _, relation = column.of.rpartition(".")
+    if kind:
+        return [_key(tool, kind, end) for end in world.sources(kind, relation, name)]
+    value = world.tables[tool.type][name][column.of]
     link = world.domain.types[tool.type].relations.get(column.of)
-    if isinstance(value, tuple):
-        return [_key(world, link.to, end, keyed) for end in value] if link else list(value)
-    return _key(world, link.to, str(value), keyed) if link else value
+    if link and isinstance(value, tuple):
+        return [_key(tool, link.to, end) for end in value]
+    return _key(tool, link.to, str(value)) if link else value
 
 
-def _key(world: World, kind: str, name: str, keyed: frozenset[str]) -> str:
-    return str(world.tables[kind][name][CODE]) if kind in keyed else name
+def _key(tool: MadeTool, kind: str, name: str) -> str:
+    return str(tool.world.tables[kind][name][CODE]) if kind in tool.surface.keyed else name
 
 
 # -- bodies ------------------------------------------------------------------------------------
 
 
-def _unknown(tool: MadeTool, argument: str, form: str) -> str:
-    """The statement for a key that the table has not."""
+def _gives(tool: MadeTool, **cells: str) -> str:
+    """The statement that returns a result of one row, by the names of its cells."""
+    return tool.surface.gives(tool.surface.cells(**cells))
+
+
+def _refused(tool: MadeTool, test: str, message: str) -> Iterator[str]:
+    """Lines that refuse the arguments where a test holds."""
+    yield f"if {test}:"
+    yield "    " + tool.surface.refusal("BAD_ARGUMENT", message)
+
+
+def _known(tool: MadeTool, argument: str, form: str) -> Iterator[str]:
+    """Lines for a key that the table has not."""
+    yield f"if {argument} not in {_table(tool)}:"
+    if tool.surface.style is Style.TABLES and tool.shape in {Shape.RECORD, Shape.IDENTIFY}:
+        yield '    return {"columns": list(FIELDS), "rows": []}'
+        return
     hint = f"{form}s are matched exactly, capitals and spaces included"
     noun = tool.world.domain.types[tool.type].noun
-    return tool.surface.refusal(
-        "NOT_FOUND", f"{argument}: no {noun} has the {form} {{{argument}!r}}", hint
-    )
+    message = f"{argument}: no {noun} has the {form} {{{argument}!r}}"
+    yield "    " + tool.surface.refusal("NOT_FOUND", message, hint)
 
 
 def _record(tool: MadeTool) -> Iterator[str]:
     surface, key = tool.surface, tool.required[0]
-    yield f"if {key} not in {_table(tool)}:"
+    row = f"{_table(tool)}[{key}]"
+    yield from _known(tool, key, surface.form(tool.type))
     if surface.style is Style.TABLES:
-        yield '    return {"columns": list(FIELDS), "rows": []}'
-        yield f'return {{"columns": list(FIELDS), "rows": [list({_table(tool)}[{key}].values())]}}'
-        return
-    yield f"    {_unknown(tool, key, surface.form(tool.type))}"
-    field = "[field]" if surface.style is Style.VALUES else ""
-    yield surface.gives(f"{_table(tool)}[{key}]{field}")
+        yield f'return {{"columns": list(FIELDS), "rows": [list({row}.values())]}}'
+    else:
+        yield surface.gives(row + "[field]" * (surface.style is Style.VALUES))
 
 
 def _identify(tool: MadeTool) -> Iterator[str]:
-    surface, other = tool.surface, tool.required[0]
-    key = tool.columns[0].name
-    yield f"if {other} not in {_table(tool)}:"
-    if surface.style is Style.TABLES:
-        yield '    return {"columns": list(FIELDS), "rows": []}'
-    else:
-        yield f"    {_unknown(tool, other, other)}"
-    yield surface.gives(surface.cells(**{key: f"{_table(tool)}[{other}][0]", other: other}))
+    other, key = tool.required[0], tool.columns[0].name
+    yield from _known(tool, other, other)
+    yield _gives(tool, **{key: f"{_table(tool)}[{other}][0]", other: other})
 
 
 def _filters(tool: MadeTool) -> Iterator[str]:
     """Lines that leave in `found` the rows that fit."""
-    surface = tool.surface
     links = [param for param in tool.params if param.role is Role.LINK]
     names = {column.of: column for column in tool.columns}
     yield f"found = {_table(tool)}"
     if links[0].condition:
         yield f"linked = {tuple(names[param.of].name for param in links)!r}"
         yield 'links = [test["column"] for test in where if test["operator"] in ("=", "contains")]'
-        yield "if not set(links) & set(linked):"
-        yield "    " + surface.refusal(
-            "BAD_ARGUMENT",
+        yield from _refused(
+            tool,
+            "not set(links) & set(linked)",
             "where: one condition has to name one of {', '.join(linked)} with = or contains",
         )
         yield "for test in where:"
@@ -173,21 +170,15 @@ def _filters(tool: MadeTool) -> Iterator[str]:
     optional = [param.argument for param in links if param.argument not in tool.required]
     if tool.shape is Shape.MATCH:
         keys = ", ".join(tool.properties)
-        yield f"if sum(key is not None for key in ({keys})) < {LEAST_KEYS}:"
-        yield "    " + surface.refusal("BAD_ARGUMENT", f"give at least two of {keys}")
-    elif optional and len(optional) == len(links):
-        missing = " and ".join(f"{name} is None" for name in optional)
-        yield f"if {missing}:"
-        yield "    " + surface.refusal(
-            "BAD_ARGUMENT", f"give at least one of {', '.join(optional)}"
-        )
+        few = f"sum(key is not None for key in ({keys})) < {LEAST_KEYS}"
+        yield from _refused(tool, few, f"give at least two of {keys}")
+    elif len(optional) == len(links):
+        yield from _refused(tool, _none_of(optional), f"give at least one of {', '.join(optional)}")
     for param in links:
-        column = names[param.of]
-        test = (
-            f'{param.argument} in row["{column.name}"]'
-            if column.many
-            else f'row["{column.name}"] == {param.argument}'
-        )
+        name = quoted(names[param.of].name)
+        test = f"row[{name}] == {param.argument}"
+        if names[param.of].many:
+            test = f"{param.argument} in row[{name}]"
         kept = f"found = [row for row in found if {test}]"
         yield from [kept] if param.argument in tool.required else _given(param.argument, kept)
     if "filter_by" in tool.properties:
@@ -200,6 +191,10 @@ def _filters(tool: MadeTool) -> Iterator[str]:
             yield from _given(param.argument, f"found = [row for row in found if {test}]")
 
 
+def _none_of(arguments: list[str]) -> str:
+    return " and ".join(f"{argument} is None" for argument in arguments)
+
+
 def _given(argument: str, line: str) -> Iterator[str]:
     yield f"if {argument} is not None:"
     yield f"    {line}"
@@ -207,23 +202,20 @@ def _given(argument: str, line: str) -> Iterator[str]:
 
 def _generic(tool: MadeTool) -> Iterator[str]:
     """Conditions of the arguments `filter_by`, `above`, `below` and `equal_to`."""
-    surface = tool.surface
-    bounds = [name for name in ("above", "below", "equal_to") if name in tool.properties]
-    missing = " and ".join(f"{name} is None" for name in bounds)
-    yield f"if filter_by is None and not ({missing}):"
-    yield "    " + surface.refusal(
-        "BAD_ARGUMENT", f"filter_by is needed with {' or '.join(bounds)}"
+    surface, signs = tool.surface, {"above": ">", "below": "<", "equal_to": "=="}
+    bounds = [name for name in signs if name in tool.properties]
+    lacking = f"filter_by is None and not ({_none_of(bounds)})"
+    yield from _refused(tool, lacking, f"filter_by is needed with {' or '.join(bounds)}")
+    dates = tuple(column.name for column in surface.attributes(tool.type, Kind.DATE))
+    numbers = surface.attributes(tool.type, Kind.NUMBER, Kind.YEAR)
+    yield 'for name, bound in (("above", above), ("below", below)):'
+    yield (
+        f"    fields = {dates!r} if isinstance(bound, str) else "
+        f"{tuple(column.name for column in numbers)!r}"
     )
-    if "above" in bounds:
-        dates = tuple(c.name for c in surface.attributes(tool.type, Kind.DATE))
-        numbers = tuple(c.name for c in surface.attributes(tool.type, Kind.NUMBER, Kind.YEAR))
-        yield 'for name, bound in (("above", above), ("below", below)):'
-        yield f"    fields = {dates!r} if isinstance(bound, str) else {numbers!r}"
-        yield "    if bound is not None and filter_by not in fields:"
-        yield "        " + surface.refusal(
-            "BAD_ARGUMENT", "{name}: {filter_by} cannot be compared with {bound!r}"
-        )
-    signs = {"above": ">", "below": "<", "equal_to": "=="}
+    wrong = "bound is not None and filter_by not in fields"
+    message = "{name}: {filter_by} cannot be compared with {bound!r}"
+    yield from (f"    {line}" for line in _refused(tool, wrong, message))
     for name in bounds:
         kept = f"found = [row for row in found if row[filter_by] {signs[name]} {name}]"
         yield from _given(name, kept)
@@ -243,48 +235,42 @@ def holds(cell, test):
 
 
 def _match(tool: MadeTool) -> Iterator[str]:
-    surface, names = tool.surface, list(tool.reads)
+    names, of = list(tool.reads), tool.world.domain.types[tool.type]
     yield from _filters(tool)
     yield "if len(found) != 1:"
-    if surface.style is Style.TABLES:
+    if tool.surface.style is Style.TABLES:
         yield f'    return {{"columns": {names!r}, "rows": []}}'
     else:
-        of = tool.world.domain.types[tool.type]
         hint = f"give keys that exactly one {of.noun} has"
-        yield "    " + surface.refusal("NOT_FOUND", f"{{len(found)}} {of.plural} fit", hint)
-    yield surface.gives(surface.cells(**{name: f'found[0]["{name}"]' for name in names}))
+        message = f"{{len(found)}} {of.plural} fit"
+        yield "    " + tool.surface.refusal("NOT_FOUND", message, hint)
+    yield _gives(tool, **{name: f'found[0]["{name}"]' for name in names})
 
 
 def _find(tool: MadeTool) -> Iterator[str]:
-    surface, order = tool.surface, tool.surface.order
+    order = tool.surface.order
     yield from _filters(tool)
-    sortable = order.by in tool.properties
-    if sortable:
-        kept = f"found = sorted(found, key=lambda row: row[{order.by}], reverse={order.reverse})"
-        yield from _given(order.by, kept)
-    if surface.style is not Style.VALUES:
+    kept = f"found = sorted(found, key=lambda row: row[{order.by}], reverse={order.reverse})"
+    yield from _given(order.by, kept)
+    yield from _rows(tool, order.by)
+
+
+def _list(tool: MadeTool) -> Iterator[str]:
+    yield "found = [dict(zip(FIELDS, row)) for row in ROWS]"
+    yield from _rows(tool, "")
+
+
+def _rows(tool: MadeTool, by: str) -> Iterator[str]:
+    """Lines that return `found`, or a page of it: keys, and the field that it is sorted by."""
+    if tool.surface.style is not Style.VALUES:
         yield "total = len(found)"
-    yield from _window(tool)
-    yield from _rows(tool, order.by if sortable else "")
-
-
-def _window(tool: MadeTool) -> Iterator[str]:
-    """Lines that cut `found` to a page or a limit."""
     if tool.param(Role.PAGE):
         size = tool.surface.page or LISTED
         yield f"found = found[(int(page) - 1) * {size} : int(page) * {size}]"
     elif "limit" in tool.properties:
         yield "found = found[: int(limit)]"
-
-
-def _rows(tool: MadeTool, by: str) -> Iterator[str]:
-    """Lines that return `found`: keys, and the field that it is sorted by."""
     surface = tool.surface
-    keys = [
-        column.name
-        for column in surface.keys(tool.type)
-        if column.of == NAME or tool.type in surface.keyed
-    ]
+    keys = surface.shown(tool.type)
     if surface.style is Style.VALUES:
         key = quoted(keys[0])
         if by:
@@ -303,109 +289,87 @@ def _rows(tool: MadeTool, by: str) -> Iterator[str]:
     yield surface.gives(f'{{"total": total, {quoted(surface.rows_name(tool.type))}: {rows}}}')
 
 
-def _list(tool: MadeTool) -> Iterator[str]:
-    yield "found = [dict(zip(FIELDS, row)) for row in ROWS]"
-    if tool.surface.style is not Style.VALUES:
-        yield "total = len(found)"
-    yield from _window(tool)
-    yield from _rows(tool, "")
-
-
 def _total(tool: MadeTool) -> Iterator[str]:
     surface = tool.surface
     yield from _filters(tool)
     if "field" not in tool.properties:
-        yield surface.gives(surface.cells(value="len(found)"))
+        yield _gives(tool, value="len(found)")
         return
     yield 'if statistic == "count":'
-    yield "    " + surface.gives(surface.cells(value="len(found)", unit=quoted("")))
-    yield "if field is None:"
-    yield "    " + surface.refusal("BAD_ARGUMENT", "field is needed for a {statistic}")
+    yield "    " + _gives(tool, value="len(found)", unit=quoted(""))
+    yield from _refused(tool, "field is None", "field is needed for a {statistic}")
     units = {c.name: c.type.partition(" ")[2] for c in surface.attributes(tool.type, Kind.NUMBER)}
     if surface.style is not Style.VALUES:
         yield f"unit = {units!r}[field]"
     yield "total = sum(row[field] for row in found)"
     yield 'if statistic == "total":'
-    yield "    " + surface.gives(surface.cells(value="total", unit="unit"))
+    yield "    " + _gives(tool, value="total", unit="unit")
     yield "mean = round(total / len(found), 1) if found else None"
-    yield surface.gives(surface.cells(value="mean", unit="unit"))
+    yield _gives(tool, value="mean", unit="unit")
 
 
 def _pair(tool: MadeTool) -> Iterator[str]:
     surface, table = tool.surface, _table(tool)
     form = surface.form(tool.type)
     for argument in ("first", "second"):
-        yield f"if {argument} not in {table}:"
-        yield f"    {_unknown(tool, argument, form)}"
+        yield from _known(tool, argument, form)
     yield f"values = [{table}[first][field], {table}[second][field]]"
     if tool.shape is Shape.COMPARE:
-        yield "if values[0] == values[1]:"
-        yield "    " + surface.refusal("BAD_ARGUMENT", "first and second have the same {field}")
+        message = "first and second have the same {field}"
+        yield from _refused(tool, "values[0] == values[1]", message)
         yield 'is_first = values[0] > values[1] if which == "greater" else values[0] < values[1]'
-        yield surface.gives(surface.cells(**{form: "first if is_first else second"}))
+        yield _gives(tool, **{form: "first if is_first else second"})
         return
-    columns = surface.attributes(tool.type, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+    columns = surface.attributes(tool.type, *COMPARED)
     dates = tuple(column.name for column in columns if column.type == Kind.DATE)
     if dates:
         yield f"if field in {dates!r}:"
         yield "    values = [date.fromisoformat(value).toordinal() for value in values]"
     if surface.style is not Style.VALUES:
-        yield f"unit = { ({c.name: _difference_unit(c) for c in columns})!r}[field]"
-    yield surface.gives(surface.cells(difference="abs(values[0] - values[1])", unit="unit"))
-
-
-def _difference_unit(column: Column) -> str:
-    return {"year": "years", "date": "days"}.get(column.type, column.type.partition(" ")[2])
+        units = {column.name: difference(column.type).partition(" ")[2] for column in columns}
+        yield f"unit = {units!r}[field]"
+    yield _gives(tool, difference="abs(values[0] - values[1])", unit="unit")
 
 
 def _convert(tool: MadeTool) -> Iterator[str]:
-    surface = tool.surface
-    start, into = surface.argument("from_unit"), surface.argument("to_unit")
-    yield f"if UNITS[{start}][0] != UNITS[{into}][0]:"
-    yield "    " + surface.refusal(
-        "BAD_ARGUMENT", f"{into}: {{{start}}} cannot be converted to {{{into}}}"
-    )
+    start, into = tool.surface.argument("from_unit"), tool.surface.argument("to_unit")
+    message = f"{into}: {{{start}}} cannot be converted to {{{into}}}"
+    yield from _refused(tool, f"UNITS[{start}][0] != UNITS[{into}][0]", message)
     yield f"exact = Fraction(value) * Fraction(UNITS[{start}][1]) / Fraction(UNITS[{into}][1])"
-    yield surface.gives(surface.cells(value="float(round(exact, 1))", unit=into))
+    yield _gives(tool, value="float(round(exact, 1))", unit=into)
 
 
 def _days(tool: MadeTool) -> Iterator[str]:
-    surface = tool.surface
     first, second = tool.required
     for argument in (first, second):
         yield from _existing(tool, argument, f"date.fromisoformat({argument})")
     days = f"abs((date.fromisoformat({first}) - date.fromisoformat({second})).days)"
-    yield surface.gives(surface.cells(days=days))
+    yield _gives(tool, days=days)
 
 
 def _shift(tool: MadeTool) -> Iterator[str]:
     start, days = tool.required
     later = f"later = date.fromisoformat({start}) + timedelta(days={days})"
     yield from _existing(tool, start, later)
-    yield tool.surface.gives(tool.surface.cells(date="later.isoformat()"))
+    yield _gives(tool, date="later.isoformat()")
 
 
 def _initials(tool: MadeTool) -> Iterator[str]:
     yield "words = name.split()"
-    yield "if not words:"
-    yield "    " + tool.surface.refusal("BAD_ARGUMENT", "name: {name!r} has no words")
-    yield tool.surface.gives(
-        tool.surface.cells(initials='"".join(word[0] for word in words).upper()')
-    )
+    yield from _refused(tool, "not words", "name: {name!r} has no words")
+    yield _gives(tool, initials='"".join(word[0] for word in words).upper()')
 
 
 def _digits(tool: MadeTool) -> Iterator[str]:
     yield 'digits = "".join(letter for letter in code if letter in "0123456789")'
-    yield "if not digits:"
-    yield "    " + tool.surface.refusal("BAD_ARGUMENT", "code: {code!r} has no digits")
-    yield tool.surface.gives(tool.surface.cells(number="int(digits)"))
+    yield from _refused(tool, "not digits", "code: {code!r} has no digits")
+    yield _gives(tool, number="int(digits)")
 
 
 def _existing(tool: MadeTool, argument: str, line: str) -> Iterator[str]:
     """A line that reads a date, and the refusal where there is no such date."""
-    refusal = tool.surface.refusal(
-        "BAD_ARGUMENT", f"{argument}: {{{argument}!r}} is not a date that exists"
-    )
+    message = f"{argument}: {{{argument}!r}} is not a date that exists"
+    refusal = tool.surface.refusal("BAD_ARGUMENT", message)
     yield "try:"
     yield f"    {line}"
     yield "except (ValueError, OverflowError):"

@@ -10,11 +10,12 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain, product
 
-from toolhop_tools.worlds.checks import CANDIDATES
-from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.domain import COMPARED, Kind
+from toolhop_tools.worlds.draw import CANDIDATES
 from toolhop_tools.worlds.expression import (
     Condition,
     Entity,
@@ -47,7 +48,6 @@ MOST_WAYS = 200
 """Ways of one length that are gone on from, drawn at random where there are more."""
 MOST_PAIRS = 400
 """Pairs of ways that are brought together for one length."""
-COMPARED = (Kind.NUMBER, Kind.YEAR, Kind.DATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class _Step:
     name: str
     used: frozenset[tuple[str, str]]
     made: Callable[[Entity], Entity]
-    sign: tuple[str, str, bool]
-    """What tool it takes: the type, the relation, and whether that is a pick."""
+    like: Follow | Pick
+    """A step by the same relation from any entity: it takes the same tool."""
 
 
 @dataclass
@@ -117,7 +117,11 @@ class Rivals:
         """
         names = frozenset(offered)
         had = {evaluate(asked, self.world)}
-        for expression, value in _Search(self, asked, names, drawn).found():
+        for expression in _Search(self, asked, names, drawn).found():
+            try:
+                value = evaluate(expression, self.world)
+            except Undefined:
+                continue
             if value not in had:
                 way = plan(expression, self.tools, names)
                 if way and len(way.calls) == calls:
@@ -138,27 +142,21 @@ class Rivals:
                 end = self.world.related(kind, relation, name)
                 yield _Step(
                     link.to, end, frozenset({(kind, relation)}),
-                    lambda of, relation=relation: Follow(kind, relation, of),  # type: ignore[misc]  # mypy infers no lambda with a default
-                    (kind, relation, False),
+                    partial(Follow, kind, relation), Follow(kind, relation, self.any(kind)),
                 )  # fmt: skip
 
     def _picks(self, kind: str, name: str, bound: _Bound | None) -> Iterator[_Step]:
         for of, link, members in self.linked(kind, name):
-            used = {(link.end_type if link.backward else of, link.relation)}
-            sign = (
-                of,
-                f"{link.end_type}.{link.relation}" if link.backward else link.relation,
-                True,
-            )
+            like = Pick(of, (replace(link, end=self.any(kind)),))
             for conditions in [()] if bound is None else self.conditions(of, bound):
-                own = used | {(of, condition.attribute) for condition in conditions}
                 left = [m for m in members if all(meets(of, m, c, self.world) for c in conditions)]
                 if conditions and len(left) == len(members):
                     continue
+                pick = Pick(of, (link,), conditions)
                 if conditions and len(left) == 1:
-                    yield self._pick(of, left[0], link, conditions, None, own, sign)
+                    yield _picking(pick, left[0], like)
                 if len(left) >= CANDIDATES:
-                    yield from self._ranked(of, left, link, conditions, own, sign)
+                    yield from self._ranked(pick, left, like)
 
     def conditions(self, of: str, bound: _Bound) -> Iterator[tuple[Condition]]:
         """Conditions on a type that compare with a bound."""
@@ -167,20 +165,13 @@ class Rivals:
             if (attribute.kind, attribute.unit) == (bound.kind, bound.unit):
                 yield from ((Condition(name, test, bound.value),) for test in tests)
 
-    def _ranked(
-        self,
-        of: str,
-        members: Sequence[str],
-        link: Link,
-        conditions: tuple[Condition, ...],
-        used: set[tuple[str, str]],
-        sign: tuple[str, str, bool],
-    ) -> Iterator[_Step]:
-        for name, attribute in self.world.domain.types[of].attributes.items():
-            if attribute.kind in COMPARED and (of, name) not in used:
+    def _ranked(self, pick: Pick, members: Sequence[str], like: Pick) -> Iterator[_Step]:
+        compared = {condition.attribute for condition in pick.conditions}
+        for name, attribute in self.world.domain.types[pick.type].attributes.items():
+            if attribute.kind in COMPARED and name not in compared:
                 for most in (True, False):
-                    if best := self._first(of, members, name, most=most):
-                        yield self._pick(of, best, link, conditions, Rank(name, most), used, sign)
+                    if best := self._first(pick.type, members, name, most=most):
+                        yield _picking(replace(pick, rank=Rank(name, most)), best, like)
 
     def linked(self, kind: str, name: str) -> list[tuple[str, Link, Sequence[str]]]:
         """Types whose entities are linked to an entity, the link, and these entities."""
@@ -196,27 +187,26 @@ class Rivals:
                 members = self.world.relateds(kind, relation, name)
                 yield link.to, Link(relation, Named(kind, name), kind, backward=True), members
 
-    def _pick(
-        self,
-        of: str,
-        name: str,
-        link: Link,
-        conditions: tuple[Condition, ...],
-        rank: Rank | None,
-        used: set[tuple[str, str]],
-        sign: tuple[str, str, bool],
-    ) -> _Step:
-        def made(end: Entity) -> Entity:
-            ended = Link(link.relation, end, link.end_type, link.backward)
-            return Pick(of, (ended,), conditions, rank)
-
-        ranked = {(of, rank.attribute)} if rank else set()
-        return _Step(of, name, frozenset(used | ranked), made, sign)
-
     def _first(self, of: str, members: Sequence[str], attribute: str, *, most: bool) -> str | None:
         """The one with the greatest or smallest value; None where two tie."""
         values = sorted(((self.world.value(of, attribute, m), m) for m in members), reverse=most)
         return values[0][1] if values[0][0] != values[1][0] else None
+
+    def any(self, kind: str) -> Named:
+        """Some entity of a type."""
+        return Named(kind, next(iter(self.world.tables[kind])))
+
+
+def _picking(pick: Pick, name: str, like: Pick) -> _Step:
+    """The step from the end of a pick's link to what it picks."""
+    used = {link.column(pick.type) for link in pick.links}
+    used |= {(pick.type, condition.attribute) for condition in pick.conditions}
+    used |= {(pick.type, pick.rank.attribute)} if pick.rank else set()
+
+    def made(end: Entity) -> Entity:
+        return replace(pick, links=tuple(replace(link, end=end) for link in pick.links))
+
+    return _Step(pick.type, name, frozenset(used), made, like)
 
 
 @dataclass
@@ -228,56 +218,71 @@ class _Search:
     offered: frozenset[str]
     drawn: random.Random
     ways: dict[int, list[_Way]] = field(default_factory=lambda: defaultdict(list))
-    _can: dict[tuple[str, str, bool], bool] = field(default_factory=dict)
+    _can: dict[Entity, bool] = field(default_factory=dict)
 
-    def found(self) -> Iterator[tuple[Expression, Value]]:
-        """Expressions as long as the question's, over all that it gives, with their values."""
+    @cached_property
+    def named(self) -> frozenset[Named]:
+        """Entities that the question names."""
+        return frozenset(node for node in nodes(self.asked) if isinstance(node, Named))
+
+    @cached_property
+    def bounds(self) -> frozenset[_Bound]:
+        """Values of the question's conditions."""
+        return frozenset(
+            _Bound(condition.value, of.kind, of.unit)
+            for node in nodes(self.asked)
+            for condition in (node.conditions if isinstance(node, Pick | Total) else ())
+            for of in [self.rivals.world.domain.attribute(node.type, condition.attribute)]
+        )
+
+    def found(self) -> Iterator[Expression]:
+        """Expressions as long as the question's, over all that it gives."""
         world = self.rivals.world
-        below = nodes(self.asked)
-        named = {node for node in below if isinstance(node, Named)}
-        bounds = set(self._bounds(below))
-        everything = frozenset[Named | _Bound](named | bounds)
-        hops = len(below) - len([node for node in below if isinstance(node, Named)])
+        hops = sum(not isinstance(node, Named) for node in nodes(self.asked))
         wanted = type_of(self.asked, world)
         self.ways[0] = [
             _Way(each, each.type, each.name, frozenset({each.name}), frozenset(), frozenset({each}))
-            for each in sorted(named, key=str)
+            for each in sorted(self.named, key=str)
         ]
         is_entity = wanted in world.tables
         for length in range(1, hops + is_entity):
-            self.ways[length] = self._next(length, bounds)
+            self.ways[length] = self._next(length)
         if is_entity:
-            yield from (
-                (way.expression, way.name)
-                for way in self._mixed(self.ways[hops])
-                if way.type == wanted and way.given == everything
-            )
+            yield from (way.expression for way in self._whole(hops) if way.type == wanted)
             return
-        yield from self._values(hops, wanted, everything, bounds)
+        makers = [self._read(hops), self._gaps(hops)]
+        if isinstance(self.asked, Spelled):
+            makers = [self._spelled(self.asked, hops)]
+        elif isinstance(self.asked, Total) or wanted.startswith("number"):
+            makers.append(self._totals(hops))
+        for expression in chain.from_iterable(makers):
+            if type_of(expression, world) == wanted and self._same_form(expression):
+                yield expression
 
-    def _bounds(self, below: Sequence[Expression]) -> Iterator[_Bound]:
-        for node in below:
-            for condition in node.conditions if isinstance(node, Pick | Total) else ():
-                of = self.rivals.world.domain.attribute(node.type, condition.attribute)
-                yield _Bound(condition.value, of.kind, of.unit)
+    def _whole(self, length: int) -> Iterator[_Way]:
+        """Ways of that length that use all that the question gives."""
+        return (way for way in self._mixed(self.ways[length]) if self._is_whole(way.given))
+
+    def _is_whole(self, given: frozenset[Named | _Bound]) -> bool:
+        return given == self.named | self.bounds
 
     def _mixed(self, ways: Iterable[_Way]) -> list[_Way]:
         mixed = list(ways)
         self.drawn.shuffle(mixed)
         return mixed
 
-    def _next(self, length: int, bounds: set[_Bound]) -> list[_Way]:
+    def _next(self, length: int) -> list[_Way]:
         """Ways of that length, one for each entity and what it uses of the question."""
         ways: dict[tuple[str, frozenset[Named | _Bound]], _Way] = {}
         for way in self._mixed(self.ways[length - 1]):
-            left = [each for each in sorted(bounds, key=str) if each not in way.given]
+            left = [each for each in sorted(self.bounds, key=str) if each not in way.given]
             for bound in (None, *left):
                 uses = way.given | {bound} if bound else way.given
                 for step in self.rivals.steps(way.type, way.name, bound):
                     key = (step.name, uses)
                     if key in ways or step.name in way.passed or step.used & way.used:
                         continue
-                    if self.can(step.sign):
+                    if self.can(step.like):
                         ways[key] = _Way(
                             step.made(way.expression), step.type, step.name,
                             way.passed | {step.name}, way.used | step.used, uses,
@@ -331,39 +336,12 @@ class _Search:
                 both = [member for member in members if member in other_members]
                 if len(both) == 1:
                     links = (
-                        Link(link.relation, one.expression, link.end_type, link.backward),
-                        Link(
-                            other_link.relation, other.expression, other_link.end_type,
-                            other_link.backward,
-                        ),
-                    )  # fmt: skip
-                    used = {
-                        (each.end_type if each.backward else of, each.relation) for each in links
-                    }
+                        replace(link, end=one.expression),
+                        replace(other_link, end=other.expression),
+                    )
+                    used = frozenset(each.column(of) for each in links)
                     if len(used) == len(links):
-                        yield frozenset(used), both[0], of, Pick(of, links)
-
-    def _values(
-        self,
-        hops: int,
-        wanted: str,
-        everything: frozenset[Named | _Bound],
-        bounds: set[_Bound],
-    ) -> Iterator[tuple[Expression, Value]]:
-        """Values of entities, of two, or of many."""
-        world = self.rivals.world
-        makers = [self._read(hops, everything), self._gaps(hops, everything)]
-        if isinstance(self.asked, Spelled):
-            makers = [self._spelled(self.asked, hops, everything)]
-        elif isinstance(self.asked, Total) or wanted.startswith("number"):
-            makers.append(self._totals(hops, everything, bounds))
-        for maker in makers:
-            for expression, named in maker:
-                if type_of(expression, world) == wanted and self._same_form(expression):
-                    try:
-                        yield expression, evaluate(named, world)
-                    except Undefined:
-                        continue
+                        yield used, both[0], of, Pick(of, links)
 
     def _same_form(self, other: Expression) -> bool:
         """Whether the question would say of the answer what this one's says: a mean is rounded."""
@@ -371,96 +349,54 @@ class _Search:
         units = [isinstance(each, Read) and bool(each.unit) for each in (self.asked, other)]
         return rounded[0] == rounded[1] and units[0] == units[1]
 
-    def _read(
-        self, hops: int, everything: frozenset[Named | _Bound]
-    ) -> Iterator[tuple[Expression, Expression]]:
+    def _read(self, hops: int) -> Iterator[Expression]:
         asked = self.asked
         unit, later = (asked.unit, asked.later) if isinstance(asked, Read) else ("", 0)
-        for way in self._mixed(self.ways[hops - 1]):
+        for way in self._whole(hops - 1):
             for attribute, of in self.rivals.world.domain.types[way.type].attributes.items():
-                fits = way.given == everything and (way.type, attribute) not in way.used
                 converts = not unit or unit in others(of.unit)
-                if fits and converts and (not later or of.kind is Kind.DATE):
-                    ends = (way.expression, Named(way.type, way.name))
-                    first, second = (Read(way.type, attribute, e, unit, later) for e in ends)
-                    yield first, second
+                shifts = not later or of.kind is Kind.DATE
+                if converts and shifts and (way.type, attribute) not in way.used:
+                    yield Read(way.type, attribute, way.expression, unit, later)
 
-    def _spelled(
-        self, asked: Spelled, hops: int, everything: frozenset[Named | _Bound]
-    ) -> Iterator[tuple[Expression, Expression]]:
-        types = self.rivals.world.domain.types
+    def _spelled(self, asked: Spelled, hops: int) -> Iterator[Expression]:
         is_person = asked.how is Text.INITIALS
-        for way in self._mixed(self.ways[hops - 1]):
-            of = types[way.type]
-            fits = of.names.startswith("{person}") if is_person else of.code
-            if fits and way.given == everything:
-                end = Named(way.type, way.name)
-                yield (
-                    Spelled(asked.how, way.type, way.expression),
-                    Spelled(asked.how, way.type, end),
-                )
+        for way in self._whole(hops - 1):
+            of = self.rivals.world.domain.types[way.type]
+            if of.names.startswith("{person}") if is_person else of.code:
+                yield Spelled(asked.how, way.type, way.expression)
 
-    def _gaps(
-        self, hops: int, everything: frozenset[Named | _Bound]
-    ) -> Iterator[tuple[Expression, Expression]]:
+    def _gaps(self, hops: int) -> Iterator[Expression]:
         for one, other in self._pairs(hops):
-            if one.type != other.type or one.given | other.given != everything:
-                continue
-            for attribute, of in self.rivals.world.domain.types[one.type].attributes.items():
-                if of.kind in COMPARED and (one.type, attribute) not in one.used | other.used:
-                    ends = [Named(way.type, way.name) for way in (one, other)]
-                    yield (
-                        Gap(one.type, attribute, one.expression, other.expression),
-                        Gap(one.type, attribute, *ends),
-                    )
+            if one.type == other.type and self._is_whole(one.given | other.given):
+                for attribute, of in self.rivals.world.domain.types[one.type].attributes.items():
+                    if of.kind in COMPARED and (one.type, attribute) not in one.used | other.used:
+                        yield Gap(one.type, attribute, one.expression, other.expression)
 
-    def _totals(
-        self, hops: int, everything: frozenset[Named | _Bound], bounds: set[_Bound]
-    ) -> Iterator[tuple[Expression, Expression]]:
-        how = [self.asked.how] if isinstance(self.asked, Total) else [Sum.TOTAL]
+    def _totals(self, hops: int) -> Iterator[Expression]:
+        how = self.asked.how if isinstance(self.asked, Total) else Sum.TOTAL
         for way in self._mixed(self.ways[hops - 1]):
-            rest = everything - way.given
-            if len(rest) > 1 or not rest <= bounds:
+            if not self.named <= way.given or len(left := self.bounds - way.given) > 1:
                 continue
             for of, link, members in self.rivals.linked(way.type, way.name):
-                relation = (link.end_type if link.backward else of, link.relation)
-                if len(members) < CANDIDATES or relation in way.used:
+                if len(members) < CANDIDATES or link.column(of) in way.used:
                     continue
                 attributes = self.rivals.world.domain.types[of].attributes
                 numbers = [name for name, each in attributes.items() if each.kind is Kind.NUMBER]
-                ends = [
-                    (Link(link.relation, end, link.end_type, link.backward),)
-                    for end in (way.expression, Named(way.type, way.name))
-                ]
-                own = [b for b in rest if isinstance(b, _Bound)]
-                left = [(), *(c for b in own for c in self.rivals.conditions(of, b))]
-                for each, conditions in product(how, left[1:] if rest else left):
+                ended = (replace(link, end=way.expression),)
+                several = (self.rivals.conditions(of, bound) for bound in left)
+                for conditions in chain.from_iterable(several) if left else [()]:
                     used = way.used | {(of, condition.attribute) for condition in conditions}
-                    for attribute in [""] if each is Sum.COUNT else numbers:
-                        is_total = each is Sum.TOTAL
-                        if (of, attribute) in used or (is_total and not attributes[attribute].adds):
-                            continue
-                        yield (
-                            Total(of, each, attribute, ends[0], conditions),
-                            Total(of, each, attribute, ends[1], conditions),
-                        )
+                    for attribute in [""] if how is Sum.COUNT else numbers:
+                        adds = how is not Sum.TOTAL or attributes[attribute].adds
+                        if adds and (of, attribute) not in used:
+                            yield Total(of, how, attribute, ended, conditions)
 
-    def can(self, sign: tuple[str, str, bool]) -> bool:
-        """Whether a tool on offer takes a step of this kind."""
-        if sign not in self._can:
-            kind, relation, is_pick = sign
-            if is_pick:
-                end_type, dot, own = relation.rpartition(".")
-                to = end_type if dot else self.rivals.world.domain.relation(kind, own).to
-                link = Link(own, Named(to, self._any(to)), to, backward=bool(dot))
-                step: Entity = Pick(kind, (link,))
-            else:
-                step = Follow(kind, relation, Named(kind, self._any(kind)))
+    def can(self, step: Follow | Pick) -> bool:
+        """Whether a tool on offer takes a step."""
+        if step not in self._can:
             way = plan(step, self.rivals.tools)
             # Codes may have to be found first or after; the whole plan is looked at in the end.
             main = [call for call in way.calls if call.node is step] if way else []
-            self._can[sign] = bool(main) and main[0].tool.name in self.offered
-        return self._can[sign]
-
-    def _any(self, kind: str) -> str:
-        return next(iter(self.rivals.world.tables[kind]))
+            self._can[step] = bool(main) and main[0].tool.name in self.offered
+        return self._can[step]

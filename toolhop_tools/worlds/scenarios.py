@@ -38,7 +38,7 @@ from toolhop_tools.scenarios.scene import (
 from toolhop_tools.scenarios.unmatched import reserve, unmatched
 from toolhop_tools.worlds.domain import EntityType
 from toolhop_tools.worlds.exposed import COMPUTING, exposed, needed
-from toolhop_tools.worlds.items import sources
+from toolhop_tools.worlds.items import making_of
 from toolhop_tools.worlds.made import MadeTool, Role, Toolbox, by_name
 from toolhop_tools.worlds.phrases import PHRASES
 from toolhop_tools.worlds.plan import at
@@ -84,7 +84,7 @@ class MadeScene(Scene):
     box: Toolbox
     explorer: Explorer
     usage: Mapping[str, float]
-    """As of `items.Sources`."""
+    """As of `items.Making`."""
     named: tuple[Names, ...]
     values: tuple[tuple[str, JSON], ...]
     """Types and values of what the question says: names, codes, bounds and categories."""
@@ -129,10 +129,10 @@ def scene_of(
         items: the whole data set, for scenarios that take tools of another item.
         place: in it.
     """
-    found = sources(item)
-    if found is None:
+    making = making_of(item)
+    if making is None:
         return None
-    box = found.tools
+    box = making.tools
     earlier, proofs = list[JSON](), list[HopProof]()
     values: dict[tuple[str, JSON], None] = {}
     uses: dict[tuple[str, str], list[tuple[int, str]]] = {}
@@ -156,7 +156,7 @@ def scene_of(
     computing = {tool.name for tool in box.all.values() if tool.shape in COMPUTING}
     return MadeScene(
         item, tuple(proofs), items, place, _Pool(box), further, frozenset(computing),
-        box=box, explorer=found.explorer, usage=found.usage, values=tuple(values),
+        box=box, explorer=making.explorer, usage=making.usage, values=tuple(values),
         answer=earlier[-1],
         named=tuple(Names(kind, value, tuple(at)) for (kind, value), at in uses.items()),
     )  # fmt: skip
@@ -353,9 +353,9 @@ def _of_another(scene: MadeScene, seed: int) -> Draft | Reason:
 def _donor(scene: MadeScene, seed: int) -> tuple[Item, Toolbox] | None:
     """The first of `Scene.donors` that is of another domain."""
     for other in scene.donors(seed):
-        found = sources(other) if other.domain != scene.item.domain else None
-        if found is not None:
-            return other, found.tools
+        making = making_of(other) if other.domain != scene.item.domain else None
+        if making is not None:
+            return other, making.tools
     return None
 
 

@@ -14,6 +14,7 @@ from itertools import combinations, product
 from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.worlds.domain import difference
 from toolhop_tools.worlds.expression import Expression, Named, Pick, Read, Total, nodes
 from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape, Toolbox
 from toolhop_tools.worlds.units import others
@@ -81,7 +82,7 @@ def named_values(asked: Expression, world: World) -> list[Reached]:
         elif isinstance(node, Pick | Total):
             for condition in node.conditions:
                 of = world.domain.attribute(node.type, condition.attribute)
-                values[f"{of.kind} {of.unit}".strip(), condition.value] = None
+                values[of.type, condition.value] = None
     return [
         Reached(kind, value, frozenset(), 1 << place) for place, (kind, value) in enumerate(values)
     ]
@@ -170,13 +171,9 @@ class _Tool:
             case Shape.MATCH:
                 return {column.type for column in self.made.columns if column.of in self.made.reads}
             case Shape.GAP:
-                return {_difference(column.type) for column in self.made.columns}
+                return {difference(column.type) for column in self.made.columns}
             case _:
                 return {"number", *(column.type for column in self.made.columns)}
-
-
-def _difference(kind: str) -> str:
-    return {"year": "number years", "date": "number days"}.get(kind, kind)
 
 
 class Explorer:

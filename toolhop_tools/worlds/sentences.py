@@ -173,12 +173,16 @@ def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
             is_near = at - steps.index(part) <= NEAR
             if isinstance(step, Follow | Pick):  # "which ship ... that ship"
                 is_near = is_near and noun_of(step, world) != noun_of(part, world)
-            back[part] = _back(part, nouns, world) if is_near else ""
+            noun = noun_of(part, world)
+            back[part] = f"that {noun}" if is_near and nouns[noun] == 1 else ""
             if not back[part] and part not in (*labelled, *pair):
                 labelled.append(part)
         for node in _said(step, back):
             if isinstance(node, Entity):
-                nouns.update(_called(node, world))
+                called = {noun_of(node, world)}  # also of a name, as it may be what was meant
+                if isinstance(node, Follow):
+                    called.add(world.domain.relation(node.type, node.relation).noun)
+                nouns.update(called)
     labelled.sort(key=steps.index)  # A comes before B
     for letter, node in zip("ABCDEFGH", labelled, strict=False):
         back[node] = f"{noun_of(node, world)} {letter}"
@@ -193,25 +197,9 @@ def _pairs(node: Entity, back: dict[Expression, str], world: World) -> bool:
     return node in back
 
 
-def _back(node: Entity, nouns: Counter[str], world: World) -> str:
-    """How to refer to an entity: by what no other was called; empty if there is no such noun."""
-    noun = noun_of(node, world)
-    return f"that {noun}" if nouns[noun] == 1 else ""
-
-
-def _called(node: Entity, world: World) -> set[str]:
-    """The nouns that a phrase may say; of a name the noun too, as it may be what was meant."""
-    return {noun_of(node, world), relation_of(node, world)} - {""}
-
-
 def noun_of(node: Entity, world: World) -> str:
     """What an entity is called by its type."""
     return world.domain.types[type_of(node, world)].noun
-
-
-def relation_of(node: Entity, world: World) -> str:
-    """What an entity is to the one it is reached from; empty if it is reached otherwise."""
-    return world.domain.relation(node.type, node.relation).noun if isinstance(node, Follow) else ""
 
 
 def superlative(of: Attribute, *, most: bool) -> str:

@@ -187,7 +187,7 @@ class _Query:
 
     def _linked(self, kind: str, link: Link) -> str:
         end = self.entity(link.end)
-        of = link.end_type if link.backward else kind
+        of, _ = link.column(kind)
         if self.domain.relation(of, link.relation).many:
             here, there = ("target", "source") if link.backward else ("source", "target")
             pairs = _quoted(f"{of}.{link.relation}")

@@ -10,14 +10,12 @@ from typing import Any
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.reading import Path
-from toolhop_tools.worlds.domain import Attribute, Domain, Kind
+from toolhop_tools.worlds.domain import Attribute, Domain, Kind, difference
 from toolhop_tools.worlds.knobs import Style
-from toolhop_tools.worlds.made import Column, MadeTool, Shape, Typed, link_id
+from toolhop_tools.worlds.made import Column, MadeTool, Shape, Typed
 from toolhop_tools.worlds.units import UNITS
-from toolhop_tools.worlds.world import CODE
+from toolhop_tools.worlds.world import CODE, NAME
 
-__all__ = ["CODE", "NAME", "Surface", "camel", "quoted", "slug"]
-NAME = "name"
 MOST_NAME_CHARS = 64
 """Of a tool's name, as OpenAI's API has it."""
 _WORDS = """
@@ -146,6 +144,10 @@ class Surface:
         """What identifies an entity of the type to tools: its code or its name."""
         return CODE if kind in self.keyed else NAME
 
+    def shown(self, kind: str) -> list[str]:
+        """What names an entity in a result that has no more of it."""
+        return [CODE, NAME] if kind in self.keyed else [NAME]
+
     def key_type(self, kind: str) -> str:
         """The same as a type of values."""
         return f"{kind} code" if kind in self.keyed else kind
@@ -163,7 +165,7 @@ class Surface:
     def attributes(self, kind: str, *kinds: Kind) -> list[Column]:
         """Columns of a type's attributes, of these kinds or all."""
         return [
-            Column(name, self._attribute(kind, name, of), f"{of.kind} {of.unit}".strip(), of.noun)
+            Column(name, self._attribute(kind, name, of), of.type, of.noun)
             for name, of in self.domain.types[kind].attributes.items()
             if not kinds or of.kind in kinds
         ]
@@ -207,7 +209,7 @@ class Surface:
         backward = [
             (
                 Column(
-                    link_id(name, of, backward=True),
+                    f"{of}.{name}",
                     self.argument(f"{link.noun} of {of}"),
                     self.key_type(of),
                     link.noun,
@@ -273,11 +275,6 @@ class Surface:
         """How results are sorted."""
         return _ORDERS[self.style]
 
-    @property
-    def pairs(self) -> bool:
-        """Whether a sorted list is of pairs of key and value."""
-        return self.style is Style.VALUES
-
     def rows_name(self, kind: str) -> str:
         """Under which a list of entities stands in a result that is an object."""
         return "items" if self.service else slug(self.domain.types[kind].plural)
@@ -293,13 +290,21 @@ class Surface:
             data = data["data"]
         if tool.shape in {Shape.FIND, Shape.LIST}:
             return list(self._listed(tool, data, arguments))
-        if tool.shape in {Shape.RECORD, Shape.IDENTIFY, Shape.MATCH}:
-            return list(self._record(tool, data, arguments))
+        cells = [(str(arguments.get("field", "")), data)]  # of Style.VALUES
         if self.style is Style.TABLES:
-            data = data["rows"][0][0]
+            row = data["rows"][0] if data["rows"] else []
+            cells = [*zip(data["columns"], row, strict=False)]
         elif self.style is not Style.VALUES:
-            data = next(iter(data.values()))
-        return [] if data is None else [Typed(self._main(tool, arguments), data, picked=False)]
+            cells = [*data.items()]
+        if tool.shape in {Shape.RECORD, Shape.IDENTIFY, Shape.MATCH}:
+            return [
+                Typed(tool.types[name or tool.columns[0].name], part, picked=len(parts) > 1)
+                for name, value in cells
+                for parts in [value if isinstance(value, list) else [value]]
+                for part in parts
+            ]
+        _, value = cells[0]
+        return [] if value is None else [Typed(self._main(tool, arguments), value, picked=False)]
 
     def _main(self, tool: MadeTool, arguments: Mapping[str, JSON]) -> str:
         """Type of the one value that a tool gives."""
@@ -317,26 +322,7 @@ class Surface:
             case Shape.TOTAL if "field" not in arguments or arguments["statistic"] == "count":
                 return str(Kind.NUMBER)
             case _:
-                of = tool.types[str(arguments["field"])]
-                return {"year": "number years", "date": "number days"}.get(of, of)
-
-    def _record(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
-        match self.style:
-            case Style.VALUES:
-                name = str(arguments.get("field", tool.columns[0].name))
-                cells = [(name, data)]
-            case Style.TABLES:
-                cells = (
-                    [*zip(data["columns"], data["rows"][0], strict=True)] if data["rows"] else []
-                )
-            case _:
-                cells = data.items()
-        for name, value in cells:
-            if isinstance(value, list):
-                for part in value:
-                    yield Typed(tool.types[name], part, picked=len(value) > 1)
-            else:
-                yield Typed(tool.types[name], value, picked=False)
+                return difference(tool.types[str(arguments["field"])])
 
     def _listed(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
         """A list's leaves. The first of a sorted list is no pick, unless the second ties."""

@@ -6,13 +6,11 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from toolhop_tools.worlds.domain import Kind
 from toolhop_tools.worlds.exposed import COMPUTING
 from toolhop_tools.worlds.knobs import Knobs, Near, Style
 from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox, by_name
 from toolhop_tools.worlds.surface import REGISTERS, Surface
-from toolhop_tools.worlds.tools_one import OneMaker
-from toolhop_tools.worlds.tools_several import SeveralMaker
+from toolhop_tools.worlds.tools_lookup import LookupMaker
 from toolhop_tools.worlds.tools_worked import WorkedMaker
 from toolhop_tools.worlds.world import World, filled
 
@@ -57,24 +55,21 @@ def toolbox(world: World, style: Style, knobs: Knobs, seed: str) -> Toolbox:
 
 def _made(world: World, surface: Surface, listing: bool) -> Iterator[MadeTool]:
     """The tools, type by type; then those of no type."""
-    one, several = OneMaker(world, surface), SeveralMaker(world, surface)
-    worked = WorkedMaker(world, surface)
+    lookup, worked = LookupMaker(world, surface), WorkedMaker(world, surface)
     for kind, of in world.domain.types.items():
-        yield one.record(kind, of)
+        yield lookup.record(kind, of)
         if of.code:
-            yield one.identify(kind, of)
-        if match := one.match(kind, of):
+            yield lookup.identify(kind, of)
+        if match := lookup.match(kind, of):
             yield match
-        yield from several.find(kind, of)
+        yield from lookup.find(kind, of)
         if surface.links(kind):
-            yield several.total(kind, of)
-        if surface.attributes(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE):
-            yield worked.compare(kind, of)
-            yield worked.gap(kind, of)
+            yield lookup.total(kind, of)
+        yield worked.compare(kind, of)
+        yield worked.gap(kind, of)
         if listing:
-            yield several.lister(kind, of)
-    if units := worked.units():
-        yield worked.convert(units)
+            yield lookup.lister(kind, of)
+    yield worked.convert()
     yield worked.days()
     yield worked.shift()
     yield worked.initials()

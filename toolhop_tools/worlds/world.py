@@ -20,7 +20,8 @@ Value: TypeAlias = str | int | float
 """Of an attribute: dates are texts, YYYY-MM-DD."""
 Row: TypeAlias = dict[str, Value | tuple[str, ...]]
 """An entity's fields: attributes, relations (names, of many a tuple of names), and its ``code``."""
-CODE = "code"
+NAME, CODE = "name", "code"
+"""Fields that identify an entity, and what tools call them."""
 MANY = (2, 5)
 """How many of a relation of many each entity has."""
 
@@ -128,7 +129,7 @@ class _Filling:
     def fill(self) -> None:
         domain, tables = self.world.domain, self.world.tables
         for kind, relation, link in domain.links:
-            if not (link.many or link.through or link.same):
+            if not (link.many or link.same):
                 self._free(kind, relation, link)
         for kind, relation, link in domain.links:
             for name in () if link.many else tables[kind]:
@@ -168,12 +169,10 @@ class _Filling:
         return ends | {name}
 
     def _relation(self, kind: str, relation: str, name: str) -> str:
-        row, link = self.world.tables[kind][name], self.world.domain.relation(kind, relation)
+        row = self.world.tables[kind][name]
         if relation not in row:
-            if link.through:
-                row[relation] = self._walked(kind, link.through, name)
-            else:
-                row[relation] = self._alike(kind, link, name)
+            link = self.world.domain.relation(kind, relation)
+            row[relation] = self._alike(kind, link, name)
         return str(row[relation])
 
     def _alike(self, kind: str, link: Relation, name: str) -> str:
@@ -200,10 +199,7 @@ class _Filling:
         row, of = self.world.tables[kind][name], self.world.domain.attribute(kind, attribute)
         if attribute not in row:
             row[attribute] = self._drawn(of, self._start(kind, of, name))
-        value = row[attribute]
-        if isinstance(value, tuple):
-            raise TypeError(f"{kind}.{attribute} is a relation of many")
-        return value
+        return self.world.value(kind, attribute, name)
 
     def _start(self, kind: str, of: Attribute, name: str) -> Value | None:
         """The value that an attribute comes after."""
@@ -218,10 +214,10 @@ class _Filling:
         if of.kind is Kind.CATEGORY:
             return self.drawn.choice(of.values)
         if of.kind is Kind.DATE:
-            first = date(of.low, 1, 1) if start is None else _day(start)
-            least, most = (
-                (0, (of.high - of.low + 1) * 365 - 1) if start is None else (of.low, of.high)
-            )
+            if start is None:
+                first, least, most = date(of.low, 1, 1), 0, (of.high - of.low + 1) * 365 - 1
+            else:
+                first, least, most = _day(start), of.low, of.high
             return (first + timedelta(days=self.drawn.randint(least, most))).isoformat()
         base = 0 if start is None else int(str(start)[:4]) if isinstance(start, str) else start
         value = self.drawn.randint(of.low // of.step, of.high // of.step) * of.step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
@@ -34,7 +35,7 @@ from toolhop_tools.errors import DataError, counted
 from toolhop_tools.load import load, select
 from toolhop_tools.model import Item
 from toolhop_tools.readers.worlds import MadeItems, write
-from toolhop_tools.worlds.items import toolbox_of
+from toolhop_tools.worlds.items import Making
 from toolhop_tools.worlds.spec import SETTINGS, Series, parse, referred
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -147,7 +148,7 @@ def _shown(
     place = referred(chosen)
     if place is None:
         raise DataError("its items say no world", origin=f"worlds:{spec}", fix="make them again")
-    toolbox = toolbox_of(place[0], str(chosen.extra["family"]))
+    toolbox = Making(place[0].knobs, str(chosen.extra["family"]), Counter()).tools
     plain: dict[str, JSON] = {}
     parts: list[Iterable[RenderableType]] = []
     if item:
