@@ -179,24 +179,24 @@ def _size(text: str) -> float:
 
 KNOBS: Mapping[str, Setting] = {
     "hops": _range("Calls that an item's chain needs.", 2, 8),
-    "joins": _kind("Whether chains have branches that meet; of some items a third.", Joins),
+    "joins": _kind("Share of items whose chains have branches that meet; some: a third.", Joins),
     "tools": _number("Tools on offer, shuffled; 0 for all of the world's.", 0, 500),
-    "near": _kind("Tools that no hop uses: others of the world, or its twins first.", Near),
+    "near": _kind("Tools that no hop uses: the world's others, or twins first.", Near),
     "styles": _some("Styles of tools.", {style.value: style for style in Style}),
-    "listing": _switch("Whether each type has a tool that lists all of it."),
-    "size": Setting("How much larger worlds are.", "a number from 0.5 to 50", _size, "{:g}".format),
-    "page": _number("Rows of a page of results; 0 for one page.", 0, 1000),
-    "units": _switch("Whether some answers are asked in other units than tools give."),
-    "codes": _switch("Whether questions and tools go by codes."),
-    "failures": _number("First calls of one of the hops' tools that fail.", 0, 10),
-    "domains": _some("Domains; all unless given.", {name: name for name in domains()}),
+    "listing": _switch("Whether each type has a tool that lists its entities."),
+    "size": Setting("Factor on the worlds' size.", "a number from 0.5 to 50", _size, "{:g}".format),
+    "page": _number("Rows on a page of results; 0 for one page.", 0, 1000),
+    "units": _switch("Whether some questions ask for other units than tools give."),
+    "codes": _switch("Whether questions and tools use codes for names."),
+    "failures": _number("Number of first calls that fail, for one hop's tool.", 0, 10),
+    "domains": _some("Domains; by default all.", {name: name for name in domains()}),
     "forms": _some("Surface forms of questions.", {str(form): form for form in Knobs().forms}),
 }
 """The fields of `Knobs`, in their order."""
 SETTINGS: Mapping[str, Setting] = {
-    "seed": _number("Seed of everything that is drawn.", 0),
+    "seed": _number("Seed of all random choices.", 0),
     "items": _number("Items to make.", 1),
-    "tier": _range("Knobs of a tier, or of tiers in turn; other knobs win.", 1, len(TIERS)),
+    "tier": _range("Settings of a tier, or tiers in turn; other settings win.", 1, len(TIERS)),
     **KNOBS,
 }
 """All that a text can set."""

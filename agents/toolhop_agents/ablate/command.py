@@ -74,9 +74,9 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
 # fmt: off
 @click.command(cls=Sectioned, context_settings={"show_default": True})
 @click.option("--level", "templates", multiple=True, callback=_templates, metavar="[NAME=]FILE",
-              help="A feedback level given as a template file; may be repeated.")
+              help="A feedback level from a template file; may be repeated.")
 @click.option("--show", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Compute an ablation's figures again from its traces, and play nothing.")
+              help="Compute an ablation's figures again from its traces, without playing.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Resume an ablation that was cut off.")
 @click.option("--full", is_flag=True,
@@ -89,9 +89,9 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
 @click.pass_context
 def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_json: bool,
            discordant: int, full: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
-    """Play the same items under each level of one factor, and say what it does to the answers.
+    """Play the same items under each level of one factor, and compare the answers.
 
-    Feedback levels part at an episode's first failed call: each branch resumes from the same
+    Feedback levels fork at an episode's first failed call: each branch continues from the same
     turns. The flags under the other headings are those of `toolhop run`.
 
     \b
@@ -99,7 +99,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
         names= descriptions= parameters=   scrambled, removed
         distractors=N  distractors=N:random  distractors=N:each
         order=shuffled
-    --into NAMES compares each item as it is (plain) with scenarios of it, by family.
+    --into NAMES compares each unchanged item (plain) with its scenarios, by family.
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     load_dotenv(Path(".env"))
     if show is not None:

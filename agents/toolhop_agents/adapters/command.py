@@ -44,9 +44,9 @@ def _end(_: int, __: FrameType | None) -> None:
               "whoever reaches it can play.")
 @port_option(8000)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME",
-              help="A name that clients ask it by, besides this machine's own; may be repeated.")
+              help="Another host name that clients may use for this machine; may be repeated.")
 @click.option("--sessions", type=Whole(min=1), default=8,
-              help="Sessions at a time; one more is refused.")
+              help="Sessions at a time; more are refused.")
 @click.option("--reward", callback=_weights, multiple=True, metavar="NAME=WEIGHT",
               help="Weight of a measure, of milestones or of failed_call; may be repeated.  "
               "[default: the benchmark's leading measure]")
@@ -55,10 +55,10 @@ def openenv(
     ctx: click.Context, /, host: str, port: int, hosts: tuple[str, ...], sessions: int,
     reward: dict[str, float], **flags: Any,  # noqa: ANN401 -- click passes options of many types
 ) -> None:
-    """Serve items as an environment of OpenEnv, until interrupted. Needs the extra openenv.
+    """Serve items as an OpenEnv environment, until interrupted. Needs the extra openenv.
 
-    Prints the address; docs/integrations.md has a client. Each session resets to an item, by its
-    id or its number, with settings of its own; all share one sandbox.
+    Prints the address; docs/integrations.md has a client. Each session resets to an item, by id or
+    number, with its own settings; all sessions share one sandbox.
     """
     refuse_unused(ctx, flags)
     require("openenv", extra="openenv", what="`toolhop openenv`")

@@ -27,11 +27,11 @@ from toolhop_agents.terminal import say
 def card(
     data: str, out: Path | None, overwrite: bool, certificates: Path | None, as_json: bool
 ) -> None:  # fmt: skip
-    """Write a data card in Markdown, with the head in YAML that data hubs read.
+    """Write a data card in Markdown, with the YAML head that data hubs read.
 
-    It has licence, provenance, sizes, proofs, families, known limits and how to load, play and
-    score; a folder that `toolhop construct` made also has models, prompts, settings, funnel,
-    refinement, criteria, overlap and reviews. Every figure is counted; what nobody noted is "not
+    The card has licence, provenance, sizes, proofs, families, known limits and how to load, play
+    and score; for a folder that `toolhop construct` made also models, prompts, settings, funnel,
+    refinement, criteria, overlap and reviews. Every figure is counted; unrecorded facts are "not
     known".
     """
     check_free([out] if out else [], overwrite)

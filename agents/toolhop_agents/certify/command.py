@@ -60,9 +60,9 @@ PRINTED = 20
 @item_option
 @setting_option("seed")
 @click.option("--executions", type=Whole(1, 100_000), default=300,
-              help="Made-up calls that a hop may take.")
+              help="Maximum number of trial calls for a hop.")
 @click.option("--audit", type=Whole(0, 10_000), default=20,
-              help="Calls with other values that each gold call is compared with.")
+              help="Calls with other values with which each gold call is compared.")
 @setting_option("tool_timeout_s", "wall_s", default=2.0)
 @setting_option("tool_memory_mib", "memory_mib")
 @click.option("--max-samples", type=Whole(1, 256), default=None,
@@ -78,14 +78,13 @@ def certify(
     ctx: click.Context, /, data: str, out: Path | None, item: str | None, as_json: bool,
     **flags: Any,  # noqa: ANN401 -- click passes options of many types
 ) -> None:
-    """Show for each item of DATA that its own chain of calls gives its answer, or why not.
+    """Prove for each item of DATA that its own chain of calls gives its answer, or say why not.
 
     A search looks for a call of each hop (executed), and for other calls that could be meant
     (determined); with --readers, models that see neither chain nor answer plan the calls (read).
-    Certificates are appended to the file as they
-    are made, readings to FILE.readings.jsonl; those that still hold are kept, so that a run which
-    was stopped resumes. Of items of `worlds:` the chain holds by construction, and the search has
-    no say. docs/certificates.md explains them.
+    Certificates are appended to the file as they are made, readings to FILE.readings.jsonl. Valid
+    ones are kept, so a stopped command resumes. Items of `worlds:` are right by construction,
+    whatever the search finds. docs/certificates.md explains certificates.
 
     Exit code 0: all are proven. 1: some are not, rows cannot be used, or a reader failed. 2: bad
     input.

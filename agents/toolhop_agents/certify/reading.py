@@ -69,7 +69,7 @@ _OPTIONS = (
     *READER_OPTIONS,
     click.option("--reader-temperature", default="0.7", metavar="NUMBER|none",
                  callback=_parsed(temperature_of),
-                 help="Of readers; none leaves it to the provider."),
+                 help="Temperature of readers; none leaves it to the provider."),
     click.option("--reader-max-tokens", default="4096", metavar="NUMBER|none",
                  callback=_parsed(max_tokens_of),
                  help="Tokens per reply of a reader, reasoning included."),

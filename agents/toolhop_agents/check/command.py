@@ -72,14 +72,14 @@ class Tools(Steps):
 @setting_option("sample_ids")
 @setting_option("certificates", help="Certificates of the items, as `toolhop certify` writes them.")
 @click.option("--formats", is_flag=True,
-              help="Texts that are not of their parameter's `format` are bad input too.")
+              help="Count texts that violate their parameter's `format` as bad input too.")
 @setting_option("sandbox")
 @setting_option("tool_timeout_s", "timeout_s", default=2.0)
 @setting_option("tool_memory_mib", "memory_mib")
 @click.option("--max-samples", "lanes", type=Whole(1, 64), default=None,
               help="Tools at a time, on each node.  [default: one per processor]")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), default=stores.FOLDER,
-              help="Folder of counter-examples, which are called first the next time.")
+              help="Folder of counter-examples, which the next check tries first.")
 @json_option
 def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_json: bool,
           **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types

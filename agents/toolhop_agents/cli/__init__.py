@@ -21,25 +21,25 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("runs.command", "Play many episodes and print the table."),
     "play": ("play.command", "Play an item yourself."),
     "runs": ("runs.list_command", "List the runs in a folder, newest first."),
-    "merge": ("runs.merge_command", "Put the parts of a run together that --shard played apart."),
+    "merge": ("runs.merge_command", "Join the parts of a run that --shard split."),
     "show": ("runs.show_command", "Read a run, or one of its episodes."),
     "score": ("runs.score_command", "Score finished runs again from their traces."),
     "compare": (
         "compare.command",
-        "Compare runs pair by pair: what changed, and whether it is chance.",
+        "Compare runs in pairs: what changed, and whether by chance.",
     ),
     "explain": (
         "compare.explain_command",
-        "List what in runs differs from a benchmark's official set-up.",
+        "List how runs differ from a benchmark's official set-up.",
     ),
-    "judge-check": ("judge.command", "Count how far judges agree with each other and with people."),
+    "judge-check": ("judge.command", "Measure how far judges agree with each other and people."),
     "replay": (
         "runs.replay_command",
         "Run the calls of a run again and compare them with the traces.",
     ),
     "diagnose": (
         "runs.diagnose_command",
-        "List what looks wrong with the harness in runs, not with the model.",
+        "List signs that the harness, not the model, is at fault.",
     ),
     "export": (
         "export.command",
@@ -48,22 +48,22 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("report.command", "Write runs as one HTML page that opens offline."),
     "ablate": (
         "ablate.command",
-        "Compare feedback, modes, ways to show tools, or scenarios, in pairs.",
+        "Compare feedback, modes, tool presentations or scenarios in pairs.",
     ),
     "data": ("data.command", "List, show, validate, fetch and export data sets."),
-    "worlds": ("worlds.command", "Make items from a seed, and look at what they are made from."),
-    "certify": ("certify.command", "Show what a search, and blind readers, confirm of each item."),
-    "construct": ("construct.command", "Make items with a model, each of them run and proven."),
+    "worlds": ("worlds.command", "Make items from a seed, and inspect their worlds."),
+    "certify": ("certify.command", "Prove items by a search, and by blind readers."),
+    "construct": ("construct.command", "Make items with a model; each is run and proven."),
     "perturb": (
         "cli.perturb",
-        "Make scenarios of proven items: tools missing, values hidden, hazards.",
+        "Turn proven items into scenarios: missing tools, hidden values, hazards.",
     ),
     "check": ("check.command", "Test every tool of a data set by its properties."),
     "call": ("cli.call", "Call one tool in the sandbox."),
-    "sandbox": ("cli.sandbox", "Build, check and clean up what tools run in."),
-    "serve": ("serve.command", "Serve a scripted agent, or a model out of a file, on loopback."),
-    "openenv": ("adapters.command", "Serve items as an environment of OpenEnv, for trainers."),
-    "completion": ("cli.completion", "Print completion for bash, zsh or fish."),
+    "sandbox": ("cli.sandbox", "Build, check and clean up the sandboxes."),
+    "serve": ("serve.command", "Serve a scripted agent, or a model from a file, on loopback."),
+    "openenv": ("adapters.command", "Serve items as an OpenEnv environment, for trainers."),
+    "completion": ("cli.completion", "Print shell completion for bash, zsh or fish."),
 }
 """By name: the module of `toolhop_agents` that has the command, and its line of help."""
 PREFIX = "TOOLHOP"

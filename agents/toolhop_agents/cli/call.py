@@ -31,20 +31,20 @@ from toolhop_tools.properties.model import SandboxSetting, Subject, subjects
 @click.argument("tool")
 @click.argument("arguments", nargs=-1, required=True)
 @click.option("--as-model", is_flag=True, help="Refuse what the simulator would refuse.")
-@click.option("--after", is_flag=True, help="Show the arguments as the call leaves them.")
+@click.option("--after", is_flag=True, help="Show the arguments after the call.")
 @click.option("--hash-seed", type=Whole(0, 2**32 - 1), default=0,
-              help="What texts are hashed with: the order of sets.")
+              help="Hash seed of texts, which decides the order of sets.")
 @setting_option("policy")
 @setting_option("sandbox", "kind")
 @setting_option("tool_timeout_s", "timeout_s", default=2.0)
 @setting_option("tool_memory_mib", "memory_mib")
 def call(data: str, tool: str, arguments: tuple[str, ...], as_model: bool, after: bool,
          **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
-    """Call one TOOL of DATA with ARGUMENTS, a JSON object, and print what comes of it.
+    """Call one TOOL of DATA with ARGUMENTS, a JSON object, and print the outcome.
 
-    TOOL is item::tool, or the tool's name where one tool has it. Several ARGUMENTS are calls in
-    one process, one after another; the last one's outcome is printed. The arguments are passed as
-    they are, whatever the schema says, save with --as-model.
+    TOOL is item::tool, or the tool's name if only one tool has it. Several ARGUMENTS are calls in
+    one process, one after another; the last one's outcome is printed. Without --as-model the
+    arguments are not checked against the schema.
 
     Exit code 0: it returned. 1: it did not, or was refused. 2: bad input.
     """

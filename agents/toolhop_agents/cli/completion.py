@@ -18,7 +18,7 @@ ZSH_NEEDS = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; 
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 @click.pass_context
 def completion(ctx: click.Context, /, shell: str | None) -> None:
-    """Print what completes commands, flags and paths in SHELL, or in the one that $SHELL names.
+    """Print the completion script for SHELL, or for the shell that $SHELL names.
 
     \b
         eval "$(toolhop completion bash)"     # in this shell, or in ~/.bashrc

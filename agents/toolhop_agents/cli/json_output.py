@@ -44,6 +44,6 @@ def table_format(function: F) -> F:
         default=Form.TABLE.value,
         callback=keep,
         expose_value=False,
-        help="How tables are written: for the terminal, or as CSV, Markdown or LaTeX (booktabs).",
+        help="Form of tables: for the terminal, or CSV, Markdown or LaTeX (booktabs).",
     )
     return cast("F", option(command))

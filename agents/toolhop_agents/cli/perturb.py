@@ -51,7 +51,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 @setting_option("sample_ids")
 @setting_option("seed")
 @click.option("--balanced", is_flag=True,
-              help="As many solvable items as others, within each family.")
+              help="Keep as many solvable as unsolvable items in each family.")
 @click.option("--actions", "offer", type=click.Choice([one.value for one in Offer]),
               default=Offer.ACTIONS.value, help="Tools that act on the episode: talk_to_user, "
               "change_tools and give_up; RelyToolBench's Finish; or none.")
@@ -62,12 +62,12 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 @table_format
 @json_option
 def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
-    """Make scenarios of the items of DATA whose certified chain runs to the gold.
+    """Turn the items of DATA whose certified chain leads to the gold into scenarios.
 
-    Tools that are missing, broken, foreign or wrong, values that are hidden: each label is shown
-    by running, and what cannot be shown is not made. The same items, certificates and seed give the
-    same file. docs/scenarios.md says what each scenario is. Finished items are kept beside OUT, so
-    that a command that was stopped goes on where it was.
+    Scenarios have missing, broken, foreign or wrong tools, or hidden values. Each label is shown by
+    execution; an item whose label cannot be shown is not made. The same items, certificates and
+    seed give the same file. docs/scenarios.md explains each scenario. Finished items are kept
+    beside OUT, so a stopped command resumes.
 
     Exit code 0: done, whatever could be made. 2: bad input, or certificates are missing.
     """

@@ -124,7 +124,7 @@ def _verdict(diagnosis: Diagnosis) -> str:
 def clean(current: bool, as_json: bool) -> None:
     """Remove containers left by runs that ended, and images of earlier versions.
 
-    Only what carries toolhop's own labels; containers of runs under way stay. Prints what went.
+    Only objects with toolhop's own labels are removed, and printed; containers of active runs stay.
     """
     with connected() as client:
         removed = upkeep.clean(client, current=current)

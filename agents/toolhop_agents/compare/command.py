@@ -80,9 +80,9 @@ def compare(
     """Compare RUNS with the first of them, episode by episode.
 
     Episodes are paired by item, mode and epoch; pairs with an errored side are left out and
-    counted. Runs of different benchmarks, over different items, or that differ in more than one
-    setting that may change a result, are refused with what differs. No model is asked and no
-    tool is run. One run may be given with --published. docs/comparing.md has the methods.
+    counted. Runs are refused, with the differences, if benchmark or items differ, or more than
+    one setting that may change a result. No model is asked and no tool is run. With --published a
+    single run is enough. docs/comparing.md has the methods.
     """
     if len(runs) < 2 and not published:
         raise click.UsageError(

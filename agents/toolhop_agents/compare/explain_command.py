@@ -31,16 +31,16 @@ from toolhop_sandbox.outcome import JSON
     "--methods",
     "as_methods",
     is_flag=True,
-    help="Instead, how each run was made, in sentences for a paper's methods section; also of "
-    "certificates and of folders that `toolhop construct` made.",
+    help="Describe instead how each run was made, for a paper's methods section; also takes "
+    "certificates and folders that `toolhop construct` made.",
 )
 @table_format
 @json_option
 def explain(runs: Sequence[Path], as_methods: bool, as_json: bool) -> None:
-    """List what in RUNS differs from the official set-up of their benchmark.
+    """List how RUNS differ from the official set-up of their benchmark.
 
-    Prompt, sampling, tools, replies, judge and the like, from each run's manifest alone: why its
-    figures are not those of a paper, whatever the model. The last line has what is the same.
+    Prompt, sampling, tools, replies, judge and other settings, read from each run's manifest: they
+    make its figures differ from a paper's, whatever the model. The last line has what agrees.
     """
     if as_methods:
         if table_console().form is not Form.TABLE:

@@ -66,11 +66,11 @@ class Span(click.ParamType[range]):
 
 
 out_option = click.option("--out", type=AnyPath(file_okay=False, path_type=Path), metavar="FOLDER",
-                          help="A new folder for what is made and every reply.")  # fmt: skip
+                          help="A new folder for the results and every reply.")  # fmt: skip
 dry_run_option = click.option("--dry-run", is_flag=True,
-                              help="Print what would be done, and do nothing.")  # fmt: skip
+                              help="Print what would be done, without doing it.")  # fmt: skip
 estimate_option = click.option("--estimate", type=Whole(1), metavar="N",
-                               help="Do N items and estimate the rest.")  # fmt: skip
+                               help="Make N items and estimate the rest.")  # fmt: skip
 licence_option = click.option("--licence", default="", show_default=False,
                               help="Licence of rows that state none.")  # fmt: skip
 

@@ -66,12 +66,11 @@ ADDRESSES = ("base_url", "second_base_url", "reader_base_url", "closed_book_base
 
 @click.group()
 def construct() -> None:
-    """Make items with a model, each of them run and proven.
+    """Make items with a model; each is run and proven.
 
-    Every reply is checked, every tool tested, every hop proven by running it; what fails goes back
-    with the call that shows it. Out comes a data set like any other:
-    FOLDER/items.jsonl with FOLDER/certificates.jsonl. docs/construct.md says what an item has to
-    hold.
+    Every reply is checked, every tool tested, and every hop proven by running it; failures go back
+    to the model with the call that shows them. The result is an ordinary data set:
+    FOLDER/items.jsonl with FOLDER/certificates.jsonl. docs/construct.md lists the criteria.
     """
 
 
@@ -168,7 +167,7 @@ def _see_where_keys_go(folder: Path, settings: Settings, given: dict[str, Any]) 
 @item_option
 @json_option
 def show(folder: Path, item: str | None, *, as_json: bool) -> None:
-    """Show what became of items, by stage."""
+    """Show how many items passed each stage, or one item."""
     if item:
         print_item(folder, item, as_json=as_json)
     else:
@@ -183,8 +182,8 @@ construct.add_command(agreement)
 def nested() -> None:
     """Make nested tasks in NesTools' format.
 
-    Their calls take what earlier calls return. Out comes FOLDER/test_data.jsonl:
-    docs/construct-nestools.md.
+    Their calls take what earlier calls return. The tasks are written to FOLDER/test_data.jsonl;
+    docs/construct-nestools.md explains them.
     """
 
 
@@ -197,15 +196,15 @@ DEEPEST, WIDEST = 6, 4
 
 # fmt: off
 depth_option = click.option("--depth", type=Span(2, DEEPEST), default="2-6",
-                            help=f"How deep calls nest, within 2 to {DEEPEST}.")
+                            help=f"Depth of nested calls, within 2 to {DEEPEST}.")
 width_option = click.option("--width", type=Span(1, WIDEST), default="1-4",
                             help=f"Calls at the widest depth, within 1 to {WIDEST}.")
 certificates_option = setting_option(
     "certificates", help="Certificates of the items, as `toolhop certify` writes them.")
 kinds_option = click.option(
     "--kinds", type=click.Path(dir_okay=False, exists=True, path_type=Path),
-    help="What kind of thing the tools of --data take and give; those of the built-in tools are "
-    "known.")
+    help="Kinds of the values that the tools of --data take and return; those of the built-in "
+    "tools are known.")
 
 
 @making(NestSettings, *OF_HOPS, "sandbox")
@@ -253,9 +252,8 @@ def nested_from_items(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN
 @click.option("--structure", type=click.Choice([one.value for one in Structure]), default="any",
               help="The form of the calls.")
 @click.option("--edges", type=click.Choice(["known", Meaning.MODEL.value]), default="known",
-              help="Which response may go to a parameter. known: an item has it so, or both are "
-              "of one kind. model: also any of the same type, if --model says that it makes "
-              "sense.")
+              help="Which response may go to a parameter. known: an item passes it so, or both "
+              "are of one kind. model: also any of the same type that --model approves.")
 @certificates_option
 @kinds_option
 @licence_option

@@ -52,53 +52,54 @@ class Settings(BaseModel):
         "Tokens per reply, reasoning included; none leaves it to the provider.",
         metavar="NUMBER|none", default="none", parse=max_tokens_of)] = None
     price: Annotated[str | None, Flag(
-        "USD per million tokens, where the response states no cost.", metavar=PRICE)] = None
+        "USD per million tokens, if the response states no cost.", metavar=PRICE)] = None
     timeout_s: Annotated[float, Field(gt=0), Flag(
         "Seconds per request.", operational=True)] = 120.0
     max_retries: Annotated[int, Field(ge=0), Flag(
         "Retries of a failed request.", operational=True)] = 5
     cache: Annotated[Path | None, Flag(
-        "Keep replies here, and take those that are kept: none is paid for twice.",
+        "Keep replies here and reuse them: none is paid for twice.",
         metavar="FOLDER", operational=True)] = None
     prompts: Annotated[Path | None, Flag(
-        "Prompts that replace the product's, a file each.", metavar="FOLDER")] = None
+        "Prompts that replace the built-in ones, one in each file.", metavar="FOLDER")] = None
     prompts_digest: str = ""
     repairs: Annotated[int, Field(ge=0, le=20), Flag("Repairs per stage.")] = 4
     against: Annotated[tuple[str, ...], Flag(
-        "A test set that no item may be like: in words that hold a value, or in values and "
-        "answers; repeatable.", metavar="DATA")] = ()
+        "A test set that no item may resemble, in words that hold a value or in values and "
+        "answers; may be repeated.", metavar="DATA")] = ()
     per_template: Annotated[Count, Flag(
-        "Keep at most N items whose questions are the same but for the values.")] = None
+        "Keep at most N items whose questions differ only in values.")] = None
     official_safe: Annotated[bool, Flag(
         "Reject answers that ToolHop's official rule can find by accident.")] = False
     second: Annotated[str | None, Flag(
-        "A model that writes each function once more, from its document alone; where the two "
-        "differ, a third decides. off for none.  [default: the first of --readers]",
+        "A model that writes each function again from its document alone; if the two differ, a "
+        "third decides. off skips this.  [default: the first of --readers]",
         metavar="NAME")] = None
     second_base_url: Annotated[str | None, Flag("Base URL of --second.", goes_with="second")] = None
     second_price: Annotated[str | None, Flag(
-        "Of --second, as --price.", metavar=PRICE, goes_with="second")] = None
+        "Price of --second, in the form of --price.", metavar=PRICE, goes_with="second")] = None
     readers: tuple[str, ...] = ()
     """Plan the calls of each item from its question and documents."""
     votes: int = 0
     """Of the readers together; 0 for three, or one each if there are more."""
     wording: Annotated[int | None, Field(ge=0, le=20), Flag(
-        "Changes of its chain by which an item's wording is tested.  [default: 2 with readers]"
+        "Changed chains that test an item's wording.  [default: 2 with readers]"
     , goes_with="readers")] = None
     reader_base_url: tuple[str | None, ...] = ()
     reader_price: tuple[str | None, ...] = ()
     domains: Annotated[bool, Flag(
-        "Have --model name the domain of each accepted question, and merge like ones.",
+        "Have --model name the domain of each accepted question, and merge similar ones.",
         names=("--name-domains",))] = False
     closed_book: Annotated[str | None, Flag(
-        "Ask this model each question without tools; in a closed world an item that it gets right "
-        "is rejected.", metavar="NAME")] = None
+        "Ask this model each question without tools; in a closed world, reject items that it "
+        "gets right.", metavar="NAME")] = None
     closed_book_samples: Annotated[int, Field(ge=1, le=100), Flag(
-        "Times that --closed-book is asked each.", goes_with="closed_book")] = 1
+        "Times that --closed-book is asked each question.", goes_with="closed_book")] = 1
     closed_book_base_url: Annotated[str | None, Flag(
         "Base URL of --closed-book.", goes_with="closed_book")] = None
     closed_book_price: Annotated[str | None, Flag(
-        "Of --closed-book, as --price.", metavar=PRICE, goes_with="closed_book")] = None
+        "Price of --closed-book, in the form of --price.",
+        metavar=PRICE, goes_with="closed_book")] = None
     token_limit: Annotated[Count, Flag("Tokens per item.", operational=True)] = None
     cost_limit: Annotated[Amount, Flag("USD per item.", operational=True)] = None
     run_token_limit: Annotated[Count, Flag("Tokens in the whole run.", operational=True)] = None
@@ -107,7 +108,7 @@ class Settings(BaseModel):
         "Stop after 20 items if fewer passed every stage at the first reply; 0: never.",
         operational=True)] = 0.1
     max_samples: Annotated[int, Field(ge=1, le=64), Flag("Items at a time.", operational=True)] = 2
-    seed: Annotated[int, Field(ge=0), Flag("Seed of everything that is drawn.")] = 0
+    seed: Annotated[int, Field(ge=0), Flag("Seed of all random choices.")] = 0
     """No model is shown it."""
     examples: int = EXAMPLES
     executor: Literal["local", "ray"] = "local"

@@ -181,17 +181,17 @@ def _examine(source: str) -> tuple[Sequence[Item], list[DataProblem]]:
     "--copy",
     "place",
     type=click.Path(exists=True, path_type=Path),
-    help="Import this copy instead of downloading: the file, or the folder of several.",
+    help="Import this copy instead of downloading: a file, or a folder for several.",
 )
-@click.option("--url", type=ADDRESS, help="Download from here, for example a mirror; of several "
-              "files the folder that they are in. HF_ENDPOINT works too.")  # fmt: skip
+@click.option("--url", type=ADDRESS, help="Download from here, for example a mirror; for several "
+              "files, their folder. HF_ENDPOINT works too.")  # fmt: skip
 def fetch(name: str, place: Path | None, url: str | None) -> None:
-    """Fetch the official data files of NAME into the cache folder; ToolHop's for none.
+    """Fetch the official data files of NAME (by default ToolHop's) into the cache folder.
 
-    ToolHop's file (19.7 MB) is pinned by revision and SHA-256; another one is refused. Of the
-    others no digest is published: they are pinned by revision (ToolBeHonest's to its newest), and
-    the digest of what first comes is recorded and checked from then on. Proxies are those of
-    HTTPS_PROXY and so on. Prints the path; `--data NAME` reads it.
+    ToolHop's file (19.7 MB) is pinned by revision and SHA-256; any other is refused. The others
+    publish no digest: they are pinned by revision (ToolBeHonest's to its newest), and the digest
+    of the first download is recorded and checked from then on. HTTPS_PROXY and related variables
+    set proxies. Prints the path; `--data NAME` reads it.
     """
     if place and url:
         raise click.UsageError("--copy and --url are given: give one of them")
@@ -234,26 +234,26 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
 
 @data.command()
 @data_option
-@click.option("--out", required=True, help="The file to write; - for stdout. With --to the folder.")
+@click.option("--out", required=True, help="The file to write; - for stdout. With --to, a folder.")
 @overwrite_option
 @click.option(
     "--without",
     type=click.Choice([one.value for one in Kin]),
     multiple=True,
-    help="Of a folder of made items: leave these out; repeatable.",
+    help="For a folder of made items: leave these out; may be repeated.",
 )
-@click.option("--ignore-reviews", is_flag=True, help="Of such a folder: what reviewers reject too.")
+@click.option("--ignore-reviews", is_flag=True, help="For such a folder: write rejected items too.")
 @click.option(
     "--accepted-by",
     type=Whole(0),
     default=0,
     show_default=True,
-    help="Of such a folder: only what so many reviewers accept.",
+    help="For such a folder: only items that this many reviewers accept.",
 )
 @click.option(
     "--certificates-out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Of such a folder: write the certificates of items and siblings here.",
+    help="For such a folder: write the certificates of items and siblings here.",
 )
 @setting_option("seed")
 @click.option(
@@ -266,7 +266,7 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
     "--most-varied",
     type=Whole(1),
     metavar="N",
-    help="With --to toolbehonest: of each subtask the N rows that differ most.",
+    help="With --to toolbehonest: only the N most varied rows of each subtask.",
 )
 @setting_option("sandbox")
 @click.pass_context
@@ -281,14 +281,14 @@ def export(
 ) -> None:
     """Write a data set in ToolHop's official format, with its gold calls as an extra field.
 
-    A folder that `toolhop construct` made is written without what reviewers reject, each item with
-    a sibling (one record is another, and so is the answer). Its twins go to a file beside it,
+    A folder that `toolhop construct` made is written without rejected items. Each item comes with a
+    sibling (another record, another answer). Its twins go to a file beside it,
     NAME.scenarios.jsonl: unsolvable (a tool is gone) and missing (a value is gone from the
-    question), with their solvable counterparts, as `toolhop perturb` makes them. All of one item
-    have its `family`.
+    question), with their solvable counterparts, as `toolhop perturb` makes them. Everything made
+    from one item has its `family`.
 
-    With --to: the rows that scenario items give in the benchmark's own format, each from items
-    whose labels are shown again by running their gold calls.
+    With --to, scenario items are written in the benchmark's own format, after their labels are
+    shown again by running the gold calls.
     """
     of_made = ("without", "ignore_reviews", "accepted_by", "certificates_out", "seed")
     given = [
@@ -358,9 +358,9 @@ def schema(file: Path, function: str | None, out: Path | None, overwrite: bool) 
 @data.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 def new(folder: Path) -> None:
-    """Make FOLDER with one item that works, three tools and a page that explains them.
+    """Make FOLDER with one working item, three tools and a page that explains them.
 
-    It is meant to be changed: `README.md` in it says how, command by command.
+    Change it to your needs: its `README.md` says how, command by command.
     """
     if folder.exists():
         raise click.UsageError(f"{folder} is there already; name a new folder")

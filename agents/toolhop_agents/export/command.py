@@ -20,9 +20,9 @@ from toolhop_agents.terminal import say
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", "kind", metavar=f"[{'|'.join(FORMATS)}|NAME]", required=True,
-              help="What to write; NAME is a format that an installed package adds.")
+              help="The format; NAME is one that an installed package adds.")
 @click.option("--out", type=click.Path(path_type=Path), required=True,
-              help="Where to: a folder; for chat a file, for predictions either.")
+              help="The target: a folder; for chat a file, for predictions either.")
 @click.option("--include-wrong", is_flag=True,
               help="chat: wrong episodes as well.")
 @click.option("--tool-order", type=click.Choice([one.value for one in ToolOrder]), default=None,
@@ -41,7 +41,7 @@ def export(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Write RUNS in the format of another tool. The runs stay as they are.
+    """Write RUNS in the format of another tool. The runs stay unchanged.
 
     RUNS are folders of runs, or of ablations, which stand for their arms.
 
@@ -49,14 +49,14 @@ def export(
     parquet   a folder with the tables `episodes` and `calls`
     hf        the same as a folder for Hugging Face's `load_dataset`
     inspect   a folder of logs for `inspect view`
-    chat      a file of chats with tools for fine-tuning, the right ones
-    atif      a folder of trajectories of Harbor's format ATIF 1.8, a file an episode
-    hf-session  the same of session traces, which the Hugging Face hub shows
-    predictions  one run's answers as its benchmark's official code keeps them: a file, of
+    chat      a file of right episodes as chats with tools, for fine-tuning
+    atif      a folder of trajectories in Harbor's format ATIF 1.8, one file for each episode
+    hf-session  the same as session traces, which the Hugging Face hub shows
+    predictions  one run's answers in its benchmark's official format: a file, or for
               RelyToolBench a folder with a file for each set
 
     parquet and hf need the extra `export`, inspect the extra `inspect`. docs/export.md says how
-    a package of one's own adds a format.
+    your own package adds a format.
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     if include_wrong and kind != "chat":
         raise click.UsageError(

@@ -30,9 +30,9 @@ from toolhop_sandbox.outcome import JSON
 @click.command(context_settings={"show_default": True})
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--labels", metavar="FILE", type=click.Path(path_type=Path), default=None,
-              help="What people say: the rows of --questions with their answers.")  # fmt: skip
+              help="People's answers: the rows of --questions, filled in.")  # fmt: skip
 @click.option("--questions", metavar="FILE", type=click.Path(path_type=Path), default=None,
-              help="Write the questions for people to answer, and end.")  # fmt: skip
+              help="Write the questions for people to answer, and exit.")  # fmt: skip
 @overwrite_option
 @click.option("--sample", metavar="N", type=Whole(min=1), default=None,
               help="Write N questions, balanced by kind.")  # fmt: skip
@@ -52,11 +52,11 @@ def judge_check(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Count how far the judges of RUNS agree with each other, with rules, and with people.
+    """Measure how far the judges of RUNS agree with each other, with rules, and with people.
 
-    Every judge that has answered in RUNS, the benchmark's own rules (mechanical) and the labels
-    are compared two by two, over the questions that both answered: accuracy, Cohen's kappa, and
-    who said what, by kind of question. Intervals resample whole items. Nobody is asked.
+    The judges that answered in RUNS, the benchmark's own rules (mechanical) and the labels are
+    compared in pairs, over the questions that both answered: accuracy, Cohen's kappa and a
+    confusion table, by kind of question. Intervals resample whole items. No judge is asked.
     """
     found = Verdicts.read(store for _, store in opened(runs))
     if not found.questions:

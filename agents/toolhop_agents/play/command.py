@@ -61,15 +61,15 @@ AGENT, HOPS, GOLD = "person", "hops", "gold"
 @setting_option("turn_limit", default=None)
 @setting_option("seed", default=None)
 @click.option(
-    "--show-hops", is_flag=True, help="Say how many hops are solved, which no model sees."
+    "--show-hops", is_flag=True, help="Show how many hops are solved, which no model sees."
 )
-@click.option("--show-gold", is_flag=True, help="Let :score and the end tell the gold answers.")
+@click.option("--show-gold", is_flag=True, help="Show the gold answers in :score and at the end.")
 @click.option(
     "--resume",
     type=click.Path(path_type=Path),
     default=None,
     metavar="RUN",
-    help="Resume a game that was left, after its last turn, as a run of its own.",
+    help="Continue an unfinished game after its last turn, as a new run.",
 )
 @setting_option("log_dir")
 @click.pass_context
@@ -80,9 +80,9 @@ def play(
     """Play ITEM yourself: call its tools, read their feedback, answer.
 
     ITEM is an id, a pattern such as geography-*, or nothing for a random item; `toolhop data list`
-    shows them all. Everything is traced while you play, as if a model did; but at a terminal you
-    are asked first where a call would be rejected, which takes no turn. What --show-hops and
-    --show-gold tell is part of the player's name in the trace. Lines can also be piped in:
+    shows them all. Everything is traced as if a model played. But before a call that would be
+    rejected, the terminal asks you first, which takes no turn. With --show-hops or --show-gold,
+    the player's name in the trace says so. Lines can also be piped in:
 
     \b
         printf 'a_tool {"a": 1}\\n:answer 4\\n' | toolhop play ITEM

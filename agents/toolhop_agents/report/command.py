@@ -29,20 +29,19 @@ NAME = "report.html"
 @overwrite_option
 @click.option("--title", default=None, help="The page's title; else the run's name.")
 @click.option("--max-episodes", "most", type=Whole(min=0), default=EPISODES, metavar="N",
-              show_default=True, help="Episodes that the page holds to read, at most.")  # fmt: skip
+              show_default=True, help="Maximum of readable episodes on the page.")  # fmt: skip
 def report(
     runs: Sequence[Path], out: Path | None, title: str | None, most: int, overwrite: bool
 ) -> None:
     """Write one HTML file about RUNS that opens offline, and print its path and size.
 
     RUNS are folders of runs or of ablations. The page has the tables and charts, and every
-    episode as a conversation, to filter, search and compare. Runs that are under way are shown
-    as far as they are; --overwrite replaces a page in one step. No model is asked and no tool is
-    run.
+    episode as a conversation, to filter, search and compare. Unfinished runs are shown up to their
+    last episode; --overwrite replaces a page in one step. No model is asked and no tool is run.
 
-    Of more than N episodes the page holds a selection, the same whenever it is made, and says so:
-    errored ones, those on which scorers differ, a right and a wrong one of items that have both,
-    and a sample of the rest. Figures are of all episodes. `toolhop show RUN ITEM` reads any other.
+    If there are more than N episodes, the page holds a reproducible selection and says so: errored
+    episodes, those on which scorers differ, a right and a wrong one of items that have both, and a
+    sample of the rest. Figures cover all episodes. `toolhop show RUN ITEM` reads any other.
     """
     sources = open_sources(runs)
     target = out or sources.folder / NAME

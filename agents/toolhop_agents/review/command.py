@@ -36,7 +36,7 @@ folder_argument = click.argument("folder", type=AnyPath(path_type=Path), metavar
 def agreement(folder: Path, *, as_json: bool) -> None:
     """Compare reviewers.
 
-    Prints how far the reviewers of FOLDER agree, and what their samples say.
+    Print how far the reviewers of FOLDER agree, and the results of their samples.
     """
     material = Material.read(folder)
     whole, console = figures(material), table_console()

@@ -58,10 +58,10 @@ PRINTED = 50
 @click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
               expose_value=False, help="TOML file with flags as keys; the command line wins.")
 @click.option("--resume", type=click.Path(path_type=Path), default=None, metavar="RUN",
-              help="Resume a run that was stopped; its settings hold.")
-@click.option("--dry-run", is_flag=True, help="Print what would be done, and do nothing.")
+              help="Resume a stopped run with its settings.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, without doing it.")
 @click.option("--estimate", type=Whole(min=2), is_flag=False, flag_value=10, default=None,
-              metavar="[N]", help="Do N items (10) and estimate the rest.")
+              metavar="[N]", help="Play N items (10) and estimate the rest.")
 @table_format
 @json_option
 @click.pass_context
@@ -71,8 +71,8 @@ def run(
 ) -> None:
     """Play many episodes and print the table.
 
-    The run's folder is printed first; everything finished stays in it, whatever happens, and
-    --resume resumes it.
+    The run's folder is printed first. Everything finished stays in it, whatever happens, and
+    --resume continues the run.
     """
     load_dotenv(Path(".env"))
     if estimate and dry_run:

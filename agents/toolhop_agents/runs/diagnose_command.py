@@ -33,12 +33,11 @@ SHOWN = 3
 @table_format
 @json_option
 def diagnose(runs: Sequence[Path], as_json: bool) -> None:
-    """List what looks wrong with the harness in RUNS, not with the model.
+    """List signs in RUNS that the harness, not the model, is at fault.
 
-    Errored episodes, items that nobody solves, tools that always fail, scorers that differ,
-    baselines that score, and the like; docs/diagnosis.md says what each means. Several runs, or
-    the arms of an ablation's folder, are looked at together. Exit code 1 where a finding is an
-    error.
+    Examples are errored episodes, items that nobody solves, tools that always fail, scorers that
+    differ and baselines that score; docs/diagnosis.md explains each. Several runs, or the arms of
+    an ablation's folder, are diagnosed together. Exit code 1 if a finding is an error.
     """
     stores = [store for _, store in opened(runs)]
     findings = diagnosed(

@@ -49,16 +49,16 @@ class _Listed:
 @click.option(
     "--secrets",
     is_flag=True,
-    help="List the files that hold a secret of the environment or of .env instead.",
+    help="List instead the files that hold a secret of the environment or .env.",
 )
-@click.option("--redact", is_flag=True, help="With --secrets: take the secrets out of these files.")
+@click.option("--redact", is_flag=True, help="With --secrets: remove the secrets from these files.")
 @table_format
 @json_option
 def runs(folder: Path, limit: int, secrets: bool, redact: bool, as_json: bool) -> None:
     """List the runs in FOLDER (logs), newest first, with their settings and leading figures.
 
-    Runs in a folder of that folder, such as an ablation's arms, are listed too. What cannot be read
-    is named on standard error. With --secrets any folder may be given, such as that of a --cache.
+    Runs one folder deeper, such as an ablation's arms, are listed too. Unreadable runs are named on
+    standard error. With --secrets any folder may be given, such as that of a --cache.
     """
     if not folder.is_dir():
         raise click.UsageError(f"there is no folder {folder}; give the one that holds the runs")

@@ -44,10 +44,10 @@ SAME = ("format", "benchmark", "prompt", "predictions_digest", "model_file", "da
 @setting_option("log_dir")
 @setting_option("segments_to")
 def merge(parts: tuple[Path, ...], log_dir: Path, segments_to: str | None) -> None:
-    """Put the parts of a run together that --shard played apart, and print the table.
+    """Join the parts of a run that --shard split, and print the table.
 
-    All parts are given, in any order, each finished. They stay as they are, and so do segments
-    that a part moved to an object store: the run points to them. With --segments-to the others go
+    Give all parts, in any order; each has to be finished. They stay unchanged, and so do segments
+    that a part moved to an object store: the run points to them. --segments-to moves the others
     there too.
 
     \b

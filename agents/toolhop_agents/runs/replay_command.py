@@ -121,11 +121,11 @@ class _Run:
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--verify", "verifying", is_flag=True,
-              help="Compare every call with the trace; exit code 1 where one differs.")
+              help="Compare every call with the trace; exit code 1 if one differs.")
 @click.option("--episode", default=None, help="Only this episode, or those of this item.")
 @setting_option("limit")
 @setting_option("sample_ids")
-@setting_option("sandbox", default=None, help="What isolates tools.  [default: what the run had]")
+@setting_option("sandbox", default=None, help="What isolates tools.  [default: the run's]")
 @json_option
 def replay(
     run: Path,
@@ -138,10 +138,9 @@ def replay(
 ) -> None:
     """Run the tool calls of RUN again: no model is asked, nothing is written.
 
-    With --verify every call must give what the trace says: verdict, outcome, error code and
-    feedback, byte by byte. With --episode alone the episode is printed as it goes today, and
-    what differs is reported. Limits, policy and items are those of the run: the folder is all that
-    is needed.
+    With --verify every call must reproduce the trace: verdict, outcome, error code and feedback,
+    byte by byte. With --episode alone the episode is played today and printed, with the
+    differences. Limits, policy and items are the run's, so the folder is all that is needed.
     """
     if not verifying and episode is None:
         raise click.UsageError(

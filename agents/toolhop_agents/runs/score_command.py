@@ -43,13 +43,15 @@ from toolhop_sandbox.outcome import JSON
               "benchmark's own.")  # fmt: skip
 @table_format
 @json_option
-@click.option("--episodes", is_flag=True, help="One JSON line an episode instead of the tables.")
+@click.option(
+    "--episodes", is_flag=True, help="One JSON line for each episode instead of the tables."
+)
 def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -> None:
     """Score RUNS again from their traces and print the table over all of them.
 
     No model is asked and no tool is run. Runs of one agent with the same mode, feedback,
     tool-call format and tool perturbation are pooled. The folder of an ablation has a row for
-    each of its arms. Exit code 1 where episodes are errored.
+    each of its arms. Exit code 1 if episodes are errored.
     """
     if episodes:
         if as_json or table_console().form is not Form.TABLE:

@@ -102,14 +102,14 @@ class RunSettings(BaseModel):
         "[default: its first]", names=("--mode",), parse=modes_of)] = ()
     """Empty for the benchmark's first; in a manifest those that were played."""
     feedback: Annotated[Verbosity, OfAsking(
-        "What feedback says of failed calls: detailed, minimal, or [NAME=]FILE, a template.",
+        "Feedback to failed calls: detailed, minimal, or [NAME=]FILE, a template.",
         metavar="LEVEL", default="detailed", parse=level_of)] = Level.DETAILED
     perturbation: Annotated[str, OfAsking(
         "How tools are shown, such as names=scrambled+distractors=5; docs/ablation.md lists them.",
         names=("--tools",), parse=_shown)] = "as-is"
     """How the items' tools are shown (`toolhop_tools.perturb`)."""
     into: Annotated[tuple[Scenario, ...], OfItems(
-        "Make scenarios of the items first, as `toolhop perturb` does, and play these: all, or "
+        "Turn the items into scenarios first, as `toolhop perturb` does, and play these: all, or "
         "names such as missing-tool. An ablation compares each with plain.",
         metavar="NAME[,NAME]", parse=scenarios_of)] = ()
     """What items are made into; empty for nothing (`toolhop_agents.runs.scenarios`)."""
@@ -127,12 +127,12 @@ class RunSettings(BaseModel):
         "A prompt template of your own.", metavar="FILE")] = None
     """The text of a template that replaces the shipped one."""
     judge: Annotated[str | None, OfStandIns(
-        "Who answers what a benchmark cannot score by itself: mechanical (its own rules), "
-        "overlap, minilm, file:PATH, stub:PATH, PROVIDER/MODEL; several with commas.  [default: "
-        "the benchmark's]", operational=True)] = None
+        "Judge of what a benchmark cannot score by itself: mechanical (its own rules), overlap, "
+        "minilm, file:PATH, stub:PATH, PROVIDER/MODEL; several with commas.  [default: the "
+        "benchmark's]", operational=True)] = None
     """None where the benchmark has none either; in a manifest the one that was asked."""
     judge_votes: Annotated[int, Field(ge=1), OfStandIns(
-        "How often a judging model is asked each question; the majority counts.",
+        "Times that a judging model is asked each question; the majority counts.",
         operational=True, goes_with="judge")] = 1
     judge_base_url: Annotated[str | None, OfStandIns(
         "Base URL of the judge's API.",
@@ -149,15 +149,15 @@ class RunSettings(BaseModel):
     limit: Annotated[str | None, OfItems("10 for the first ten items, 10-20 for a range.")] = None
     sample_ids: Annotated[tuple[str, ...], OfItems(
         "Items by id; may be repeated.", names=("--sample-id",))] = ()
-    epochs: Annotated[int, Field(ge=1, le=100_000), OfItems("How often each item is played.")] = 1
+    epochs: Annotated[int, Field(ge=1, le=100_000), OfItems("Times each item is played.")] = 1
     shard: Annotated[tuple[int, int] | None, OfItems(
-        "Play part I of N alone, each Nth episode; `toolhop merge` puts the parts together.",
+        "Play only part I of N, every Nth episode; `toolhop merge` joins the parts.",
         metavar="I/N", parse=shard_of)] = None
-    seed: Annotated[int, Field(ge=0), OfItems("Seed of everything that is drawn.")] = 0
+    seed: Annotated[int, Field(ge=0), OfItems("Seed of all random choices.")] = 0
     approve: Annotated[bool, OfPlayer(
         "Ask at the terminal before each tool call; one episode at a time.")] = False
     executor: Annotated[Literal["local", "ray"], OfWhere(
-        "Where the work is done: here, or on each node of a Ray cluster (extra ray).",
+        "Where the work runs: here, or on every node of a Ray cluster (extra ray).",
         operational=True)] = "local"
     ray_address: Annotated[str | None, OfWhere(
         "The cluster's head.  [default: the cluster of this machine, else a new one]",
@@ -166,8 +166,8 @@ class RunSettings(BaseModel):
         "Episodes at a time, on each node.", operational=True)] = None
     """None for one a processor with an agent, 10 with a model."""
     max_connections: Annotated[Count, OfRequests(
-        "Requests at a time; fewer while the model's server refuses.  [default: as many as "
-        "episodes]", operational=True)] = None
+        "Requests at a time; fewer while the model's server refuses.  [default: one for each "
+        "episode]", operational=True)] = None
     sandbox: Annotated[Kind, OfSandbox("What isolates tools.")] = "auto"
     policy: Annotated[Policy, OfSandbox(
         "What tools' code may do: see docs/policy.md.")] = "restricted"
@@ -176,7 +176,7 @@ class RunSettings(BaseModel):
     runtime: Annotated[str | None, OfSandbox(
         "Container runtime, such as runsc; it needs Docker.")] = None
     transport: Annotated[Transport, OfSandbox(
-        "How containers are talked to; remote engines need attach.")] = "auto"
+        "Connection to containers; remote engines need attach.")] = "auto"
     tool_timeout_s: Annotated[float, Field(ge=0.01, le=3600), OfSandbox("Seconds per call.")] = 10.0
     tool_memory_mib: Annotated[int, Field(ge=16, le=65536), OfSandbox("MiB per call.")] = 256
     turn_limit: Annotated[Count, OfLimits(
@@ -192,7 +192,7 @@ class RunSettings(BaseModel):
         "Seconds of this session.", operational=True)] = None
     run_cost_limit: Annotated[Amount, OfLimits("USD in the whole run.", operational=True)] = None
     price: Annotated[str | None, OfRequests(
-        "USD per million tokens, where the response states no cost.",
+        "USD per million tokens, if the response states no cost.",
         metavar="IN,OUT[,CACHED]")] = None
     temperature: Annotated[float | None, OfRequests(
         "Sampling temperature; none leaves it to the provider, as reasoning models want it.",
@@ -200,31 +200,31 @@ class RunSettings(BaseModel):
     api: Annotated[Api, OfRequests(
         "Protocol of an openai/ model; responses is OpenAI's for reasoning models.")] = Api.CHAT
     stream: Annotated[Literal["on", "off"], OfRequests(
-        "Have replies streamed, for servers that cut or refuse long ones otherwise.")] = "off"
+        "Stream replies, for servers that otherwise cut or refuse long ones.")] = "off"
     reasoning_effort: Annotated[Annotated[str, Field(min_length=1)] | None, OfRequests(
-        "How much a reasoning model thinks, such as low, medium or high; the provider's default "
-        "where not given.", metavar="EFFORT")] = None
+        "How much a reasoning model thinks, such as low, medium or high.  [default: the "
+        "provider's]", metavar="EFFORT")] = None
     thinking_budget: Annotated[Count, OfRequests(
-        "Tokens that a model may think in a reply, where its provider takes such a limit.")] = None
+        "Maximum of thought tokens in a reply, if the provider takes such a limit.")] = None
     reasoning_history: Annotated[ReasoningHistory, OfRequests(
-        "Thoughts of earlier turns that go back to the model; auto does as its provider "
-        "asks.")] = ReasoningHistory.AUTO
+        "Thoughts of earlier turns that go back to the model; auto follows its "
+        "provider.")] = ReasoningHistory.AUTO
     keep_thoughts: Annotated[Literal["on", "off"], OfRequests(
-        "Keep thoughts in traces; off keeps their lengths and digests, and forks no "
-        "episode.")] = "on"
+        "Keep thoughts in traces; off keeps only their lengths and digests, and prevents "
+        "forking.")] = "on"
     strict_tools: Annotated[Literal["on", "off"], OfRequests(
-        "Have the provider hold calls to the tools' schemas, where these allow it.")] = "off"
+        "Have the provider enforce the tools' schemas, if these allow it.")] = "off"
     tool_choice: Annotated[Literal["auto", "required", "none"] | None, OfRequests(
-        "Whether the model has to call; the provider's default where not given.")] = None
+        "Whether the model has to call a tool.  [default: the provider's]")] = None
     parallel_tool_calls: Annotated[Literal["on", "off"] | None, OfRequests(
-        "Several calls in a reply; the provider's default where not given.")] = None
+        "Allow several calls in a reply.  [default: the provider's]")] = None
     max_tokens: Annotated[Count, OfRequests(
         "Tokens per reply, reasoning included; none leaves it to the provider.",
         metavar="NUMBER|none", default=str(MAX_TOKENS), parse=max_tokens_of)] = MAX_TOKENS
     stop: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], OfRequests(
         "Text at which a reply ends; may be repeated.")] = ()
     request_options: Annotated[tuple[str, ...], OfRequests(
-        "Another parameter of each request, such as top_p=0.9: JSON, or else text; may be "
+        "Another parameter of each request, such as top_p=0.9, as JSON or text; may be "
         "repeated.", names=("--request-option",), metavar="NAME=VALUE")] = ()
     timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False), OfRequests(
         "Seconds per request.", operational=True)] = 120.0
@@ -233,23 +233,23 @@ class RunSettings(BaseModel):
     retry_on_error: Annotated[int, Field(ge=0), OfKeeping(
         "Retries of an errored episode.", operational=True)] = 2
     cache: Annotated[Path | None, OfRequests(
-        "Keep replies here, and take those that are kept: none is paid for twice.",
+        "Keep replies here and reuse them: none is paid for twice.",
         metavar="FOLDER", operational=True)] = None
     otel: Annotated[Literal["off", "spans", "content"], OfKeeping(
-        "Send OpenTelemetry spans; content adds what is said, called and answered.",
+        "Send OpenTelemetry spans; content adds messages, calls and answers.",
         operational=True)] = "off"
     skip_broken: Annotated[bool, OfItems("Leave out items that cannot be used.")] = False
     certified_only: Annotated[Claim | None, BeforeValidator(
         lambda given: claim_named(str(given)) if given is not None else None), OfItems(
-        "Only items of which `toolhop certify` shows this: executed, determined (proven), or read "
-        "by blind readers.",
+        "Only items for which `toolhop certify` shows this claim: executed, determined (proven), "
+        "or read by blind readers.",
         metavar="[CLAIM]", parse=claim_named, alone=Claim.DETERMINED.value)] = None
     certificates: Annotated[Path | None, OfItems(
         "Certificates of the items, as `toolhop certify` writes them.  [default with "
-        "--certified-only: certificates/DATA.jsonl, else what comes with the data]",
+        "--certified-only: certificates/DATA.jsonl, else those that come with the data]",
         metavar="FILE")] = None
     last_wins: Annotated[bool, OfItems(
-        "Of tools that share a name run the last one's code, as the official evaluator "
+        "If tools share a name, run the last one's code, as the official evaluator "
         "does.")] = False
     log_dir: Annotated[Path, OfKeeping("Where run folders go.", operational=True)] = Path("logs")
     segments_to: Annotated[str | None, OfKeeping(

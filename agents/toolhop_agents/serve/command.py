@@ -38,9 +38,9 @@ from toolhop_tools.model import DataSet
 )
 @setting_option("seed")
 @click.option("--fault-rate", type=Number(0, 1), default=0.0,
-              help="Share of requests answered with a fault of the infrastructure.")  # fmt: skip
+              help="Share of requests answered with an infrastructure fault.")  # fmt: skip
 @click.option("--capacity", type=Whole(min=1), default=None,
-              help="Requests at a time; one more is refused with status 429.")  # fmt: skip
+              help="Requests at a time; more are refused with status 429.")  # fmt: skip
 @click.pass_context
 def serve(
     ctx: click.Context, /, agent: str, data: str, call_format: str | None, seed: int,

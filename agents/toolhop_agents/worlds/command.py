@@ -105,12 +105,15 @@ def make(
 @click.argument("spec", default="")
 @item_option
 @click.option(
-    "--with-world", "world", is_flag=True, help="The item's world, or the first: types and tools."
+    "--with-world",
+    "world",
+    is_flag=True,
+    help="Show the types and tools of the item's world, or of the first.",
 )
 @click.option("--code", is_flag=True, help="Show the tools' source too.")
 @json_option
 def show(spec: str, item: str | None, world: bool, code: bool, as_json: bool) -> None:
-    """Show settings, tiers and benchmarks; with SPEC what it stands for, an item, or a world.
+    """Show settings, tiers and benchmarks; with SPEC its meaning, an item, or a world.
 
     SPEC is what follows `--data worlds:`: settings, a benchmark, or a file that `toolhop worlds
     make` wrote.
