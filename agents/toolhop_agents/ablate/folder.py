@@ -1,10 +1,10 @@
-"""An ablation's folder: what was asked for, and a run's folder an arm.
+"""An ablation's folder: its settings, and a run's folder for each arm.
 
     ablation.json    the `Ablation`; written once, before anything is played
     ARM/             a run (`toolhop_env.runs.store`)
 
-Everything else is computed from these. So an ablation that was killed loses nothing finished, and
-is resumed arm by arm as every run is.
+Everything else is computed from these. A killed ablation therefore loses no finished work, and is
+resumed arm by arm, like any run.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ OF_MODELS = frozenset(
         "parallel_tool_calls", "keep_thoughts",
     }
 )  # fmt: skip
-"""Settings that affect only agents that are models. `keep_thoughts` changes no result either, as
-official scores read texts without thoughts."""
+"""Settings that change no result of agents that are not models. Official scores read replies with
+thoughts removed."""
 AGENT = ("agent", "model")
 """Settings that together form one factor, the agent."""
 PAIRED = frozenset(
