@@ -76,7 +76,7 @@ def contrasts(ablation: Ablation, arms: Arms, planned: int = 0) -> list[Contrast
     mode = "" if ablation.factor is Factor.MODE else None
     played = {arm: by_key(arms.get(arm.name, ()), mode=mode) for arm in ablation.arms}
     if ablation.factor is Factor.SCENARIO:
-        # An arm has one item a family.
+        # Each arm has one item per family.
         played = {
             arm: {key._replace(item=one.cluster): one for key, one in found.items()}
             for arm, found in played.items()

@@ -144,7 +144,7 @@ class AblationFolder:
             StoreError: a manifest cannot be read.
         """
         plans = [store.manifest for arm, store in self.stores() if not arm.forked]
-        # Of scenarios an arm has the items that could be made.
+        # An arm of a scenario only has the items that could be made.
         played = ((one.get("data") or {}).get("played") or () for one in plans)
         return min(map(len, played), default=0) * self.ablation.base.epochs
 
@@ -178,7 +178,7 @@ def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
     Raises:
         StoreError: a folder is neither a run nor an ablation, or no arm has begun.
     """
-    # By name too: an arm given itself, beside its ablation, is a run of its own.
+    # Distinguish by name too: an arm given beside its ablation is a run of its own.
     found: dict[tuple[str, Path], tuple[str, RunStore]] = {}
     for folder in folders:
         prefix = f"{folder.resolve().name}/" if len(folders) > 1 else ""

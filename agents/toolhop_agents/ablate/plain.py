@@ -61,7 +61,7 @@ def effect_json(one: Line, confidence: float) -> JSON:
         "items": one.items,
         "first": one.before,
         "second": one.after,
-        # None where the measure is not binary.
+        # None if the measure is not binary.
         "to_incorrect": one.lost,
         "to_correct": one.gained,
         "share_to_incorrect": None if one.lost is None else one.lost / one.pairs,

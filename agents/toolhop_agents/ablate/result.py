@@ -155,7 +155,7 @@ def rows_of(
             if population == "failed":
                 chosen = [one for one in chosen if one.prefix]
             elif design == "independent":
-                # The pairs are the same whatever prefix they were looked at for.
+                # Independent pairs do not depend on the prefix level.
                 chosen = list({(one.first, one.second): one for one in chosen}.values())
             for measure in measures:
                 yield from _table(chosen, population, measure, options)

@@ -138,7 +138,7 @@ def overlaps(material: Material) -> Section:
 def reviews(material: Material) -> Section:
     """Summarise reviews: items per reviewer, agreement, and the results of samples."""
     found = review_figures(material)
-    # Reviewers have a right not to be named where the data is published.
+    # Reviewers have a right not to be named when the data is published.
     names = {name: f"reviewer {n}" for n, name in enumerate(found["reviewers"], 1)}
     parts = review_parts(found, names)
     return Section("Reviews", (*(parts or ["No person has reviewed these items."]),))

@@ -71,7 +71,7 @@ def markdown(card: Card) -> str:
         head["configs"] = [
             {"config_name": name, "data_files": file} for name, file in card.files.items()
         ]
-    # YAML reads JSON as it is, whatever stands in its texts.
+    # JSON is valid YAML, whatever its texts contain.
     rows = [f"{key}: {visible(json.dumps(v, ensure_ascii=False))}" for key, v in head.items()]
     parts = ["---", *rows, "---", "", f"# {plain(card.name)}", "", card.summary, ""]
     for section in card.sections:

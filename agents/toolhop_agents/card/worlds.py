@@ -135,7 +135,7 @@ def _left_out(sample: Sample) -> Section:
     kept = sum(len(block.items) for block in sample.blocks)
     drawn = kept + refused.total()
     rows = tuple((why, share(count, drawn)) for why, count in refused.most_common())
-    # A block of several worlds has draws of each, and its counts cannot be told apart.
+    # Skip blocks of several worlds, as their counts do not tell the worlds apart.
     whole = [block for block in sample.blocks if block.worlds == 1]
     by: dict[str, Callable[[Block], str]] = {
         "first item of the series": lambda block: f"{block.spec.id_of(0)} …",

@@ -92,7 +92,7 @@ def certify(
     """
     load_dotenv(Path(".env"))
     readers = settings_of(ctx, flags)
-    cluster_of(flags)  # refuses what cannot be
+    cluster_of(flags)  # refuses contradictory cluster flags
     seen = survey(data, last_wins=flags["last_wins"])
     if not seen.dataset.items and not seen.errors:
         raise DataError("it has no items", origin=data)

@@ -143,7 +143,7 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings 
     names, votes = readers_of(flags)
     urls = each_of("--reader-base-url", flags["reader_base_url"], names)
     prices = each_of("--reader-price", flags["reader_price"], names)
-    # Settings of making items have narrower bounds than these flags.
+    # The settings for making items have narrower bounds than these flags.
     shared = Settings(model="").model_copy(update={
         "temperature": flags["reader_temperature"], "max_tokens": flags["reader_max_tokens"],
         "timeout_s": flags["reader_timeout_s"], "max_retries": flags["max_retries"],

@@ -176,7 +176,7 @@ def print_tally(console: Console, tally: Tally) -> None:
         table.add_counts(one.value, tally.verdicts[one], tally.hops[one])
     console.print(table)
     if tally.searched:
-        # Of made items, whose verdict it does not decide.
+        # Only made items have these; the search does not decide their verdict.
         listed = ", ".join(f"{one} {count:,}" for one, count in tally.searched.most_common())
         console.print(f"Beside it, the search that sees no gold, by hop: {listed}.")
     _print_claims(console, tally)

@@ -151,7 +151,7 @@ def _run(
     if cluster is not None:
         return _on_nodes(tools, job, lanes, cluster, progress)
     kind = anyio.run(settled, job.kind, job.limits)
-    # As Ctrl-C: the lanes' processes put their sandboxes away.
+    # Like Ctrl-C: the lanes' processes clean up their sandboxes.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with progress:
         try:

@@ -148,7 +148,7 @@ def _strata(
     if by is not None:
         value = splitting(by, (pair.before for pair in pairs), named_domains)
         for pair in pairs:
-            # A pair of two modes has a key of its own.
+            # The key of a pair of two modes names both.
             parts[pair.key.mode if by == MODE else value(pair.before)].append(pair)
     strata = [Stratum(ALL, "", lines(measures, pairs, request.options))]
     if by is None or len(parts) == 1:

@@ -48,7 +48,7 @@ def print_report(
     console.print(_runs(report))
     for comparison in report.comparisons:
         for part in _comparison(comparison, report, most):
-            # Soft: a path that is cut in two cannot be opened.
+            # Soft wrap, as a path split over two lines cannot be opened.
             console.print(part, soft_wrap=isinstance(part, Text))
     notes = list(_legend(report)) if report.comparisons else []
     if reference is not None:

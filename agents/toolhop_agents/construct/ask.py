@@ -162,7 +162,7 @@ def _reply(row: dict[str, Any]) -> Reply:
     return Reply(usage=Usage(**row["usage"]), retries=row["retries"], model=row["model"])
 
 
-# -- of one item -----------------------------------------------------------------------------------
+# -- one item --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Context:
         async def ask(
             reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
         ) -> str:
-            del sample, key  # the number of the reply tells them apart
+            del sample, key  # replies are told apart by number instead
             return await self.asking(askers[reader])(Place(stage), version, messages)
 
         names = [asker.model.name for asker in askers[:votes]]

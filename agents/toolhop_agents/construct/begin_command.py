@@ -114,7 +114,7 @@ def settings_of(
     second = None if flags.get("second") == OFF else flags.get("second")
     refuse_unused(ctx, {**flags, "second": second}, GOES_WITH)
     if "executor" in flags:
-        cluster_of(flags)  # refuses what cannot be
+        cluster_of(flags)  # refuses contradictory cluster flags
     for name in flags["against"]:
         load(name)
     said = given(ctx)
@@ -134,7 +134,7 @@ def begin(
     if flags["dry_run"]:
         print_plan(seeds, settings, as_json=flags["as_json"])
         return
-    anyio.run(_open, settings)  # before there is a folder
+    anyio.run(_open, settings)  # before the folder is created
     folders.make(flags["out"], settings.model_dump(mode="json"), seeds)
     go_on(kind, flags["out"], settings, flags)
 

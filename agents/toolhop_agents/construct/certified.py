@@ -104,7 +104,7 @@ async def read_all(
         ) -> str:
             """The text of a reply, kept before it is used; one that is kept is not asked for."""
             own, wire = settings.readers[reader], list[JSON](messages_to_wire(messages))
-            # What is asked is in the messages; where it is asked is not: a server may move.
+            # The key leaves out the address, as a server may move.
             digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)
             if digest not in readings.replies:
                 reply = await models[reader].reply(messages, ())

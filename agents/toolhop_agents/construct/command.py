@@ -139,7 +139,7 @@ def resume(ctx: click.Context, /, folder: Path, **flags: Any) -> None:  # noqa: 
             f"{folder}/{folders.SETTINGS}: {why(error)}\n"
             "  fix: put back what it was begun with, or begin another folder"
         ) from None
-    cluster_of(settings.model_dump())  # refuses what cannot be
+    cluster_of(settings.model_dump())  # refuses contradictory cluster flags
     _see_where_keys_go(folder, settings, named)
     check_prices(settings)
     go_on(kind, folder, settings, flags)

@@ -81,7 +81,7 @@ class Walk:
         """Return a stage's reply or failure; None if an earlier stage was sent back."""
         talk, ask, judge = self.table.stage(place)
         known = self._talks.get(place)
-        # A stage is begun anew where its inputs have changed.
+        # Start a new conversation if the stage's inputs have changed.
         if known is None or (known.inputs, known.prompt) != (talk.inputs, talk.prompt):
             self._talks[place] = talk
             self.begun.append(talk)
@@ -146,10 +146,10 @@ class ItemBuilder:
         except ItemLimitReached as reached:
             outcome = Failed(Place(Stage.ACCEPT), str(reached))
         except SandboxFault as fault:
-            # Its tools may be what does it: the next items go on.
+            # The item's own tools may be the cause, so continue with the next items.
             outcome = Failed(Place(Stage.ACCEPT), f"the sandbox was lost: {fault}")
         except OWN_FAULTS as fault:
-            # The reply is in the ledger: raised, it would end every session of the folder here.
+            # Do not raise: the reply is in the ledger, so every later session would end here too.
             log.exception("a check of %s failed", self.context.seed.id)
             outcome = Failed(Place(Stage.ACCEPT), f"a check of ours failed: {fault!r}")
         steps: list[JSON] = [talk.step() for talk in self._walk.begun]

@@ -78,7 +78,7 @@ class Proof:
         """
         verifier = self.context.verifier
         certificate = await certify(item, verifier.sandbox, verifier.basis)
-        # Shown when each hop was built: a tool is not changed after that.
+        # Checked when each hop was built; its tool has not changed since.
         self._add(Criterion.PROPERTIES, (), {"tools": len(item.hops), "properties": "all hold"})
         self._hops_proven(item, certificate)
         outcome = await played(item, self.sandboxes)

@@ -76,7 +76,7 @@ async def read_item(
     return status, row, judged(Criterion.READ.value, wrong, Place(Stage.QUESTION))
 
 
-# -- wording: the question of a changed chain, written anew, is read as well -----------------------
+# -- wording: rewrite the question of a changed chain, and have it read ----------------------------
 
 TRIED = 4
 """Changes drawn per wanted change, as some leave the answer as it is."""

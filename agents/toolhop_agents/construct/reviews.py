@@ -163,7 +163,7 @@ def _open(path: Path) -> Iterator[int]:
     """Open the file for appending, and drop a partial last line left by a killed process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        with suppress(OSError):  # a file system that knows no locks
+        with suppress(OSError):  # the file system does not support locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         end, piece = last_end(descriptor)
         if piece:

@@ -82,7 +82,7 @@ async def construct(
         FolderError, LedgerError, StoreError: the folder cannot be used.
         NoSuchModel, NoKey, ModelFault, SandboxUnavailable, BadChoice: before any model was asked.
     """
-    folders.own_settings(folder)  # raises where the folder cannot be resumed
+    folders.own_settings(folder)  # raises if the folder cannot be resumed
     kind = kind or Session
     prompts = kind.prompts_of(settings.prompts)
     if settings.prompts_digest not in {"", prompts.digest}:
@@ -185,8 +185,8 @@ class Session:
                     self.on_item(seed, bool(row["accepted"]))
                     self._enough()
                 except RunLimitReached as reached:
-                    # A limit is looked at before each request: replies under way are paid for and
-                    # kept, and the other items then stop at it by themselves.
+                    # Limits are checked before each request: replies in flight are paid for and
+                    # stored, and the other items then reach the same limit.
                     ended.stopped_by = ended.stopped_by or str(reached)
 
             await each(left, finish, at_a_time=self.settings.max_samples)

@@ -134,7 +134,7 @@ class ItemTable:
         asker = models.second if place.stage is Stage.SECOND and models.second else models.author
         return self.context.talk(place, prompt, values, shape), self.context.asking(asker), judge
 
-    # -- what the replies come to -----------------------------------------------------------------
+    # -- results of the replies -------------------------------------------------------------------
 
     @property
     def plan(self) -> Sequence[PlannedHop]:
@@ -221,7 +221,7 @@ class ItemTable:
         question = self.plan[hop - 1].question
         return {"sub_question": question, "asked": filled(question, self._earlier(hop))}
 
-    # -- stages: what is given, and the judge -----------------------------------------------------
+    # -- stages: inputs and judges ----------------------------------------------------------------
 
     def _decompose(self, hop: int) -> Given:
         seed = self.context.seed
@@ -361,7 +361,7 @@ class ItemTable:
 
     def _leaks(self, hop: int, answer: str, schema: ToolSchema, code: str) -> Findings:
         questions = [planned.question for planned in self.plan]
-        # A seed's own sub-questions may do text work on a name that they say.
+        # A seed's own sub-questions may manipulate the text of a name that they contain.
         looked = hop == len(self.plan) or not self.context.seed.sub_task
         findings = judged("not-in-question", leaks(questions, answer) if looked else (), PLAN)
         refine = Place(Stage.REFINE, hop)

@@ -105,7 +105,7 @@ class Talk:
             text = await ask(self.place, version, self._messages())
             self.replies += 1
             reply = self.shape.read(text)
-            # What does not parse may say the same as its repair.
+            # Compare unparsable text as it is: normalised, it may equal its repair.
             plain = text if isinstance(reply, Problem) else normalised(text)
             if plain in self._seen:
                 return self._failed("the same reply came twice")
@@ -167,7 +167,7 @@ class Talk:
             said += [AssistantMessage(self._best), UserMessage(self.prompts.repair(problems))]
         elif self._unread is not None:
             text, problem = self._unread
-            # A reply that is much too long is not paid for once more.
+            # Cut a reply that is far too long, so as not to pay for all of it again.
             said += [
                 AssistantMessage(text[:MOST_SHOWN] or "-"),
                 UserMessage(self.prompts.repair([problem])),

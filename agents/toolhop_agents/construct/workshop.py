@@ -72,7 +72,7 @@ async def here(tools: Tools) -> AsyncIterator[Workshop]:
         lane = stack.enter_context(Lane(job))
         rooms: dict[str, Sandbox] = {kind: sandbox}
         other: Kind = "process" if kind == "docker" else "docker"
-        # The oracle has to be right wherever a run may be played.
+        # A run may be played in any sandbox, so the oracle has to be right in each.
         if tools.sandbox == "auto" and (
             other == "process" or await answers(DockerEngine(limits=limits))
         ):

@@ -75,7 +75,7 @@ def collect(sources: Sources, most: int = EPISODES) -> Report:
         RunPart(number, run, chunks, survey, selection, paired=paired and not run.ablation)
         for number, (run, survey) in enumerate(zip(runs, surveys, strict=True))
     ]
-    # The diagnosis reads every trace; what the report keeps of it is taken on the way.
+    # The diagnosis reads every trace once; each part records its data along the way.
     findings = diagnose_scored({one.run.label: one.read() for one in parts})
     for one in parts:
         one.count()

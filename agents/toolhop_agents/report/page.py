@@ -46,7 +46,7 @@ def render(report: Report, *, title: str) -> Iterator[str]:
         (
             "default-src 'none'",
             f"script-src {' '.join(map(hash_source, (theme, script, library)))}",
-            # The chart library sets style elements; with nothing to load, styles do no harm.
+            # The chart library adds style elements, which are harmless as nothing can be loaded.
             "style-src 'unsafe-inline'",
             "img-src data:",
             "base-uri 'none'",

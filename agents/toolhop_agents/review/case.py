@@ -123,7 +123,7 @@ def _nested(material: Material, item: Item) -> Case:
 def _scenario(material: Material, item: Item) -> Case:
     label = label_of(item.gold)
     names = {True: "solvable", False: "unsolvable"}
-    # Asking for more and giving up are what the label is about: a reviewer only calls real tools.
+    # Actions that ask or give up would reveal the label, so a reviewer only calls real tools.
     tools = {
         name: tool
         for name, tool in item.tools.items()
@@ -157,7 +157,7 @@ def _json(value: object) -> str:
 
 
 def _documents(tools: Mapping[str, Tool]) -> Iterator[Section]:
-    # By name: the order of the data is often that of the chain.
+    # Sort by name, as the order of the data often reveals the chain.
     for name, tool in sorted(tools.items()):
         parts: list[Part] = [tool.schema.description]
         if rows := tuple(parameter_rows(tool.schema.parameters)):

@@ -106,7 +106,7 @@ def _item(session: ReviewSession, case: Case, problem: str) -> Iterator[str]:
         for ruling, key in BUTTONS
     )
     now = problem or ("" if revealed else "Give an answer of your own first.")
-    # Enter in the field presses the first button: a reason is for a rejection.
+    # Enter presses the first button, so reject comes first: only a rejection needs a reason.
     yield (
         f'</main><form class="verdict" method="post" action="verdict">{_hidden(case)}'
         f'<button name="ruling" value="{Ruling.REJECT}" hidden{" disabled" * (not revealed)}>'

@@ -135,12 +135,12 @@ class ReviewServer:
 
 
 class _Server(socketserver.ThreadingMixIn, WSGIServer):
-    # A browser keeps connections open on which it asks for nothing.
+    # A browser keeps idle connections open.
     daemon_threads = True
     block_on_close = False
 
     def server_bind(self) -> None:
-        # Without HTTPServer's look-up of the host's name, which can take seconds offline.
+        # Skip HTTPServer's host name look-up, which can take seconds offline.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
         self.setup_environ()

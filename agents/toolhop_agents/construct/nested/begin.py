@@ -72,7 +72,7 @@ class _Runner:
             try:
                 self.outcomes[key] = await self.session.call(program, arguments)
             except SandboxFault:
-                # A call took the session with it: once more, in another.
+                # The call killed the session: retry in a new one.
                 await self._open()
                 self.outcomes[key] = await self.session.call(program, arguments)
         return self.outcomes[key]
@@ -104,7 +104,7 @@ class _Runner:
             runs = await run_batch(self.session, task.hop.tool.program, calls)
         except SandboxFault:
             await self._open()
-            return True  # what breaks its sandbox is shown nowhere
+            return True  # do not offer a tool that breaks its sandbox
         return any(
             isinstance(run.outcome, Returned)
             and judge(task.hop.answer, read_result(run.outcome.json_text), arguments) is not None

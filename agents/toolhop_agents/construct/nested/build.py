@@ -137,7 +137,7 @@ class NestBuilder:
     async def _chain(self) -> Nest:
         """Have a model write tools and calls as code."""
         form = (self.seed.depth, self.seed.width)
-        # A chain where one is wanted, else a fork or a join in turn.
+        # Show a chain if the width is 1, otherwise alternately a fork or a join.
         turn = 1 + int(self.seed.digest[:8], 16) % 2
         name = EXAMPLES[0 if self.seed.width == 1 else turn]
         given: dict[str, JSON] = {
@@ -227,7 +227,7 @@ class NestBuilder:
         return Ballot(reader.model.name, sample, verdict, words)
 
 
-# -- put to the product's own reader and scorer of NesTools --------------------------------------
+# -- checks by this product's NesTools reader and scorer ------------------------------------------
 
 
 def gold_figures(nest: Nest, topic: str) -> tuple[Mapping[str, JSON], bool]:
