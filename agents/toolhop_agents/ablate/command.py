@@ -1,4 +1,4 @@
-"""`toolhop ablate`: does one factor matter? The same items under each of its levels, in pairs."""
+"""`toolhop ablate`: test whether one factor matters by playing the same items under each level."""
 
 from __future__ import annotations
 

@@ -121,5 +121,4 @@ def _independent(
 
 
 def _failures(episodes: AttemptsByKey) -> dict[Key, Failure]:
-    """Return the first failed calls of episodes that have one."""
     return {key: one.failure for key, one in episodes.items() if one.failure is not None}

@@ -1,4 +1,4 @@
-"""`toolhop certify`: what can be shown of each item: executed, determined, and read blind."""
+"""`toolhop certify`: prove items as executed, determined, and read blind."""
 
 from __future__ import annotations
 

@@ -117,7 +117,6 @@ def _name(ballot: Ballot) -> str:
 
 
 def _beside(item: Item, agreeing: Ballot | None, other: Ballot) -> Table:
-    """Return a table with two plans side by side."""
     chain = [f"{hop.tool.name} → {hop.answer}" for hop in item.hops]
     left = chain if agreeing is None else list(map(_step, agreeing.steps))
     right = list(map(_step, other.steps))

@@ -1,4 +1,4 @@
-"""`toolhop check`: does every tool of a data set have the properties of a good one?"""
+"""`toolhop check`: test whether every tool of a data set has the properties of a good tool."""
 
 from __future__ import annotations
 

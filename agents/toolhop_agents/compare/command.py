@@ -1,4 +1,4 @@
-"""`toolhop compare`: runs against each other, pair by pair."""
+"""`toolhop compare`: compare runs pair by pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`toolhop explain`: what in runs differs from the official set-up of their benchmark."""
+"""`toolhop explain`: list how runs differ from the official set-up of their benchmark."""
 
 from __future__ import annotations
 

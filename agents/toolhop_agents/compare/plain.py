@@ -1,4 +1,6 @@
-"""Comparisons as plain values, for `--json`. Shares are 0 to 1, published figures per cent."""
+"""Comparisons as plain values, for `--json`. Shares are 0 to 1; published figures are in per
+cent.
+"""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ async def read_all(
         async def ask(
             reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
         ) -> str:
-            """The text of a reply, kept before it is used; one that is kept is not asked for."""
+            """Return the text of a stored reply, or ask and store the reply before returning it."""
             own, wire = settings.readers[reader], list[JSON](messages_to_wire(messages))
             # The key leaves out the address, as a server may move.
             digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)

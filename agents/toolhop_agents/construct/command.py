@@ -1,4 +1,4 @@
-"""`toolhop construct`: make items with a model, each of them run and proven."""
+"""`toolhop construct`: make items with a model, and run and prove each one."""
 
 from __future__ import annotations
 

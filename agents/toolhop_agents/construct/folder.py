@@ -218,7 +218,7 @@ class StepLedger(RowFile):
             self.open()
 
     def take(self, row: dict[str, Any]) -> None:
-        """See `RowFile`."""
+        """Store a row that was read; overrides `RowFile.take`."""
         if not WANTED[row["kind"]] <= row.keys():
             raise KeyError(row["kind"])
         self._rows[row["kind"], row["key"]] = row

@@ -185,7 +185,6 @@ class ItemTable:
         )  # fmt: skip
 
     def _reply(self, shape: type[Shape], stage: Stage, hop: int) -> Shape:
-        """Return a stage's reply that passed."""
         return cast("Shape", self.replies[Place(stage, hop)])
 
     def _first(self, hop: int) -> NewTool:
@@ -204,7 +203,6 @@ class ItemTable:
         return self._reply(Code, Stage.CODE, hop).code
 
     def _earlier(self, hop: int) -> list[str]:
-        """Return the answers of the hops before `hop`."""
         return [self._answers[number] for number in range(1, hop)]
 
     def _seed_answer(self, hop: int) -> str:

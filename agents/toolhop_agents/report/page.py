@@ -30,7 +30,7 @@ SCRIPTS = (
 )
 """Scripts in load order: until all are loaded, each uses only earlier ones."""
 CHART_LIBRARY = ("d3.min.js", "plot.umd.min.js")
-"""Packed, and run when the first chart is drawn."""
+"""Packed into the page, and run only when the first chart is drawn."""
 
 
 def render(report: Report, *, title: str) -> Iterator[str]:

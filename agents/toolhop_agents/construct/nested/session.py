@@ -148,7 +148,7 @@ class NestSession(Session):
         own: list[JSON] = [number(api) for api in nest.apis]
         listed = [*nest.apis, *others]
         Random(f"{self.settings.seed}/{seed.id}/tools").shuffle(listed)
-        # In the official code's order and form, which readers of the file parse.
+        # A list in the official code's form, which readers of the file parse.
         shown = [api.to_row(number(api)) for api in listed]
         names: list[JSON] = [api.name for api in others]
         known = {name: part for name, part in seed.executed.items() if name != "distractors"}
