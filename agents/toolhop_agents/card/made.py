@@ -28,7 +28,7 @@ AGREES = "agrees"
 
 
 def provenance(material: Material) -> Section:
-    """Describe the models and settings in use, and the usage."""
+    """Describe the settings, with the replies, tokens and cost of making the items."""
     books, folder = [*material.books.values()], material.folder
     took = Taken.of(books)
     digest = hashlib.sha256((folder / folders.SEEDS).read_bytes()).hexdigest()

@@ -92,7 +92,7 @@ def reader_options(command: click.Command) -> click.Command:
 
 
 def readers_of(flags: Mapping[str, Any]) -> tuple[list[str], int]:
-    """Return the named readers and their total votes; no readers give no votes.
+    """Return the named readers and their total votes; an empty list and 0 without readers.
 
     Raises:
         click.UsageError: a name is blank or repeated, or there are fewer votes than readers.

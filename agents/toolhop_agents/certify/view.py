@@ -39,7 +39,7 @@ class Tally:
     defects: Counter[Defect] = field(default_factory=Counter)
     shapes: Counter[str] = field(default_factory=Counter)
     chance: Counter[str] = field(default_factory=Counter)
-    """Audited gold calls, random runs, and random hits."""
+    """Numbers of audited gold calls, of random runs, and of random runs that hit."""
     official: int = 0
     """Proven hops whose result also contains the gold under ToolHop's containment rule."""
     executions: int = 0

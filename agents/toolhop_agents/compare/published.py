@@ -20,7 +20,7 @@ from toolhop_env.runs.sides import NotComparable
 from toolhop_env.score import Score
 
 PREFIX, SUFFIX = "published_", ".json"
-"""What surrounds a benchmark's name in the file name of its published table."""
+"""Prefix and suffix of a published table's file name, around the benchmark's name."""
 
 
 class Parts(BaseModel):
@@ -39,7 +39,7 @@ class PublishedColumn(BaseModel):
 
     measure: str
     modes: tuple[str, ...]
-    """Modes, of which the first one played is used."""
+    """Modes in order of preference; the first that was played is used."""
     pooled: bool = False
     """Whether the figure is over all of `modes` together; there is no figure if one was not
     played."""

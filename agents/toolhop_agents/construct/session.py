@@ -340,7 +340,7 @@ def _items(rows: Sequence[dict[str, Any]]) -> Sequence[Item]:
 def _duplicates(
     items: Sequence[Item], against: Sequence[str], per_template: int | None
 ) -> dict[str, str]:
-    """Return the reason why each duplicate is one, by id."""
+    """Return what each duplicate item repeats, by id."""
     tests = Against([item for name in against for item in load(name).items])
     reasons = {item.id: f"like a test set: {why}" for item in items if (why := tests.overlap(item))}
     reasons |= duplicates([item for item in items if item.id not in reasons])

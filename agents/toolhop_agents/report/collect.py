@@ -329,7 +329,7 @@ def _give_keys(
 
 
 def _give_groups(rows: Iterable[dict[str, JSON]], tables: Sequence[dict[str, JSON]]) -> None:
-    """Set in each row which row of the tables it belongs to."""
+    """Set the `group` of each row: the index of its row in the tables."""
     places = {tuple(one[name] for name in GROUP_KEY): place for place, one in enumerate(tables)}
     for one in rows:
         one["group"] = places[tuple(one[name] for name in GROUP_KEY)]

@@ -36,8 +36,8 @@ CHART_LIBRARY = ("d3.min.js", "plot.umd.min.js")
 def render(report: Report, *, title: str) -> Iterator[str]:
     """Yield the page in pieces. `title` may be any text.
 
-    The content security policy allows only this page's own scripts, by their hashes, and no loading
-    at all. Episodes are stored in packed data blocks (`pack`).
+    The content security policy allows only this page's own scripts, by their hashes, and forbids
+    loading anything. Episodes are stored in packed data blocks (`pack`).
     """
     library = _library()
     script = scoped(SCRIPTS)

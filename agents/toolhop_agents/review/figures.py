@@ -75,7 +75,7 @@ def pairs(words: Standing) -> list[dict[str, Any]]:
 def parts(found: Mapping[str, Any], names: Mapping[str, str]) -> list[Part]:
     """Return `figures` as tables and sentences; empty if there are no reviews.
 
-    `names` gives the name to show for a reviewer whose own name is not shown.
+    `names` maps a reviewer to the name to show instead of their own.
     """
     if not found["reviewers"]:
         return []
