@@ -1,4 +1,4 @@
-"""The process that serves a GGUF model: started by `gguf.serving`, and ended with its parent."""
+"""The process that serves a GGUF model. `gguf.serving` starts it; it ends with its parent."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import threading
 
 
 def main() -> None:
-    """Load the model, print the server's address, and stay until standard input ends.
+    """Load the model, print the server's address and serve until standard input ends.
 
-    The one argument is a JSON list: the file, the model's name, tokens of a conversation,
-    conversations at a time, processors or null, and a chat template or null.
+    The only argument is a JSON list: file, model name, context in tokens, concurrent conversations,
+    threads or null, chat template or null.
     """
     path, name, context, slots, threads, chat_template = json.loads(sys.argv[1])
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _end_with_the_parent() -> None:
-    """Whatever ends the parent closes the pipe."""
+    """Exit when the pipe from the parent closes, whatever ended the parent."""
     os.read(sys.stdin.fileno(), 1)  # nothing is ever written; a file object would hold a lock
     os._exit(0)
 
