@@ -240,9 +240,8 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
         """
         mine = asyncio.current_task()
         for name in [one for one, held in self.shared.played.items() if held.rollout is mine]:
-            await self._leave(
-                name
-            )  # one place per item: holding one while waiting for another could deadlock
+            # One place per item: holding one while waiting for another could deadlock.
+            await self._leave(name)
         async with self.shared.pool.held() as environments:
             item, binding = environments.items[str(self.data.id)], environments.binding
             unit = WorkUnit(item, self.shared.mode, 1)

@@ -162,7 +162,7 @@ class Host:
             self._jobs[number][0].cancel()
 
     async def news(self) -> list[tuple[int, Any]]:
-        """Wait for messages of jobs, and return those posted since the last call in order."""
+        """Wait until jobs have posted messages, and return all since the last call, in order."""
         await self._posted.wait()
         self._posted.clear()
         posted, self._outbox = self._outbox, []

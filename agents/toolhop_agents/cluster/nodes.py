@@ -153,8 +153,8 @@ class Nodes:
         }
 
     async def _opened(self, identity: str, name: str) -> Exception | None:
-        """Open a node. Return the reason why it cannot be used, or None, also if it disappears
-        meanwhile: then it is simply not added.
+        """Open a node. Return the reason why it cannot be used, or None if it was opened or has
+        disappeared meanwhile.
         """
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

@@ -39,8 +39,8 @@ PLACEHOLDER_KEY = "no-key-needed"
 """API key sent to a self-hosted server if none is set, because the clients require one."""
 
 REFUSED_HISTORY = frozenset({400, 422, 500})
-"""Statuses of servers that parse earlier arguments (vLLM, llama.cpp) for arguments that are not
-JSON."""
+"""Statuses by which servers that parse earlier calls (vLLM, llama.cpp) refuse arguments that are
+not JSON."""
 
 FORMAT = "response_format"
 REFUSED_FORMAT = frozenset({400, 422})

@@ -16,17 +16,17 @@ def main() -> None:
     """
     path, name, context, slots, threads, chat_template = json.loads(sys.argv[1])
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    import xllamacpp  # takes its time, during which the parent may end
+    import xllamacpp  # slow to import; the parent may end meanwhile
 
     asked = xllamacpp.CommonParams()
     asked.model.path = path
     asked.model_alias = {name}
-    asked.port = 0  # any that is free
-    asked.cors_origins = "http://127.0.0.1"  # or any page in a browser here could ask and read
-    asked.endpoint_slots = asked.ui = False  # the prompts under way, and a page for people
-    asked.n_ctx = context * slots  # the server divides it
+    asked.port = 0  # any free port
+    asked.cors_origins = "http://127.0.0.1"  # or any page in a browser could send requests
+    asked.endpoint_slots = asked.ui = False  # current prompts, and a web page
+    asked.n_ctx = context * slots  # the server divides it among the slots
     asked.n_parallel = slots
-    asked.cache_ram_mib = 0  # or prompts of finished episodes take up to 8 GiB
+    asked.cache_ram_mib = 0  # otherwise prompts of finished episodes take up to 8 GiB
     if threads:
         asked.cpuparams.n_threads = asked.cpuparams_batch.n_threads = threads
     if chat_template:
@@ -39,7 +39,7 @@ def main() -> None:
 
 def _end_with_the_parent() -> None:
     """Exit when the pipe from the parent closes, whatever ended the parent."""
-    os.read(sys.stdin.fileno(), 1)  # nothing is ever written; a file object would hold a lock
+    os.read(sys.stdin.fileno(), 1)  # blocks until closed; a file object would hold a lock
     os._exit(0)
 
 

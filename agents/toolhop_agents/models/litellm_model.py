@@ -82,8 +82,8 @@ def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
     import litellm
     from litellm.llms.custom_httpx import http_handler
 
-    litellm.suppress_debug_info = True  # or it prints to stdout at each fault
-    litellm.drop_params = False  # a parameter that a model refuses is the user's to know
+    litellm.suppress_debug_info = True  # otherwise it prints to stdout at each error
+    litellm.drop_params = False  # users should learn which parameters a model refuses
     litellm.num_retries = 0
     # litellm creates a client per provider, all with these transports, also through a proxy.
     litellm.disable_aiohttp_transport = True
@@ -139,7 +139,7 @@ class _BoundedTransport(httpx.AsyncHTTPTransport):
             bound_lines(response, asking.max_tokens)
         asking.statuses.append(response.status_code)
         if not asking.is_streamed:
-            with suppress(ValueError, RecursionError):  # litellm says what is wrong with it
+            with suppress(ValueError, RecursionError):  # litellm reports what is wrong with it
                 check_parts(json.loads(await response.aread()), asking.max_tokens)
         return response
 
@@ -297,7 +297,7 @@ class LiteLLMModel(Client):
 
     def _is_listed(self) -> bool:
         if self._options.price is not None:
-            return False  # the user's price goes before the table
+            return False  # the user's price takes precedence over the table
         return self._provider != "openai" or is_openai(self._options.base_url)
 
     def _check_key(self) -> None:

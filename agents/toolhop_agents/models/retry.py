@@ -28,7 +28,7 @@ REPEATED = frozenset({408, 409, 429})
 """Statuses below 500 that may be temporary, as every status from 500 up may."""
 
 TOO_LARGE = frozenset({400, 413, 422})
-"""Statuses of a refused conversation that does not fit the context."""
+"""Statuses by which servers refuse a conversation that does not fit the context."""
 
 FATAL = frozenset({401, 402, 403, 404})
 """Statuses that every later episode would meet too: bad key, no money, no permission, no model."""

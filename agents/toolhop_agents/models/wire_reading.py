@@ -52,12 +52,12 @@ def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise _instead(body, f"the response has no choices: {_shown(body)}")
     choice = choices[0]
-    if choice.get("error"):  # OpenRouter, when the provider behind it broke off.
+    if choice.get("error"):  # OpenRouter, if the provider behind it failed midway.
         raise _instead(choice, "the choice carries an error")
     finish_reason = _text(choice.get("finish_reason"))
     message = choice.get("message")
     if message is None and finish_reason.lower() in CUT_REASONS:
-        message = {}  # a reply that was cut before it said anything
+        message = {}  # a reply cut off before its first text
     if not isinstance(message, Mapping):
         raise Unreadable(f"the choice has no message; it has {sorted(choice)}")
     return Reply(
@@ -190,7 +190,7 @@ THOUGHT_FIELDS = (
     "reasoning",  # newer vLLM, Ollama, Groq, OpenRouter
     "reasoning_details",  # OpenRouter: summaries, encrypted blocks, signatures
     "thinking_blocks",  # litellm for Anthropic and Bedrock: text with its signature, or redacted
-    "provider_specific_fields",  # litellm: signatures of Gemini, and what it does not know
+    "provider_specific_fields",  # litellm: signatures of Gemini, and unknown fields
     "extra_content",  # Google's own endpoint in OpenAI's protocol
 )
 """Message fields that hold thoughts, with their senders."""
@@ -212,7 +212,7 @@ def _thoughts(message: Mapping[str, object]) -> Thoughts | None:
             fields[_OWN] = left
     entries = message.get("tool_calls")
     calls = [_beside(entry) for entry in entries] if isinstance(entries, list) else []
-    if calls:  # DeepSeek and Moonshot refuse a call whose field does not come back, empty or not
+    if calls:  # DeepSeek and Moonshot refuse calls without the field, even if it was empty
         fields |= {name: "" for name in PLAIN_THOUGHTS if message.get(name) == ""}
     if not fields and not any(calls):
         return None

@@ -147,7 +147,7 @@ def plain_message(message: Message, arguments: Callable[[str], object]) -> dict[
 
 
 def sendable(value: JSON) -> JSON:
-    """`value` with every lone surrogate in it replaced by U+FFFD, keys included."""
+    """Return `value` with every lone surrogate replaced by U+FFFD, keys included."""
     if isinstance(value, str):
         return _sendable_text(value)
     if isinstance(value, Mapping):

@@ -42,7 +42,7 @@ def chosen(
 
     Raises:
         CertificateError: certificates are unreadable or stale, or no item meets the claim.
-        ReadingsError: the readings next to them cannot be read.
+        ReadingsError: the readings stored next to them cannot be read.
     """
     if certificates is None and claim is None:
         return items
