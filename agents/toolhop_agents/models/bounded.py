@@ -107,7 +107,7 @@ def bound(response: httpx.Response, limit_bytes: int) -> None:
 
     Raises:
         TooLarge: Content-Length exceeds the limit.
-        BadBody: the body has an encoding other than gzip or deflate, which was not requested.
+        BadBody: the body has an unrequested encoding other than gzip or deflate.
     """
     told = response.headers.get("content-length", "")
     if told.isdecimal() and int(told) > limit_bytes:

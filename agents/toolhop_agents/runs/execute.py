@@ -110,9 +110,7 @@ async def execute(
         from toolhop_agents.runs.scenarios import made  # numpy, only when used
 
         job = await made(job)
-    job = replace(
-        job, items=tuple(job.items)
-    )  # all are played and stored, so create each item only once
+    job = replace(job, items=tuple(job.items))  # all are played, so create each only once
     async with AsyncExitStack() as stack:
         if job.store is not None:
             stack.enter_context(job.store.held())

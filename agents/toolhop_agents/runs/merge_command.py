@@ -33,7 +33,7 @@ from toolhop_env.summary import summarize_run
 from toolhop_sandbox.outcome import JSON
 
 OF_A_PART = frozenset({"shard", *OPERATIONAL}) - {"judge", "judge_votes"}
-"""Settings in which the parts of a run may differ. The judge is not one: figures are based on
+"""Settings in which the parts of a run may differ. The judge may not: figures are based on
 one judge's answers."""
 SAME = ("format", "benchmark", "prompt", "predictions_digest", "model_file", "data", "versions")
 """Fields in which the manifests of all parts must agree, besides the settings."""

@@ -117,7 +117,7 @@ class RunSettings(BaseModel):
     siblings: bool = True
     """Whether their siblings are played too. Only `toolhop ablate` leaves them out."""
     forked_from: str | None = None
-    """The neighbouring run whose episodes are continued at another feedback level. Only `toolhop
+    """Folder next to this run whose episodes are continued at another feedback level. Only `toolhop
     ablate` plays such runs."""
     call_format: Annotated[CallFormat, OfAsking("How calls are written.")] = CallFormat.NATIVE
     answer_malformed: Annotated[bool, OfAsking(

@@ -129,7 +129,7 @@ async def _certifier(search: Search) -> AsyncIterator[_Place]:
 def certifying(
     search: Search, cluster: Cluster | None
 ) -> AbstractAsyncContextManager[tuple[Callable[[str], Awaitable[Certificate]], int]]:
-    """Open a function that certifies an item by id, and the number of items to have under way.
+    """Open a context that yields a function to certify an item by id, and how many to run at once.
 
     Raises on entry:
         SandboxUnavailable: no sandbox is available.
@@ -164,8 +164,8 @@ async def _families(making: Making) -> AsyncIterator[_Place]:
 def making_families(
     making: Making, cluster: Cluster | None
 ) -> AbstractAsyncContextManager[tuple[Callable[[str], Awaitable[Family | None]], int]]:
-    """Open a function that makes an item's scenarios by id, and the number of items to have under
-    way.
+    """Open a context that yields a function to make an item's scenarios by id, and how many items
+    to run at once.
 
     Entering raises what entering `certifying` does.
     """
