@@ -93,7 +93,7 @@ _NAMES = {
     "toolhop_tools.model": ("DataSet", "GoldCall", "Hop", "Item", "Tool", "ToolSchema"),
 }
 _ADAPTER = {"toolhop_agents.adapters.verifiers_taskset": ("ToolHopTaskset",)}
-"""`vf-eval toolhop` looks in this module's `__all__` for a taskset: it is there with verifiers."""
+"""Taskset that `vf-eval toolhop` looks for in this module's `__all__`; needs verifiers."""
 _HAS_VERIFIERS = importlib.util.find_spec("verifiers") is not None
 _MODULES = {
     name: module

@@ -1,4 +1,4 @@
-"""`toolhop completion`: completion of commands, flags and paths in bash, zsh and fish."""
+"""`toolhop completion`: complete commands, flags and paths in bash, zsh and fish."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.shell_completion import get_completion_class
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_TOOLHOP_COMPLETE"
 ZSH_NEEDS = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
-"""What a zsh whose settings load no completion lacks."""
+"""Setup that a zsh needs if its configuration does not load completion."""
 
 
 @click.command()
