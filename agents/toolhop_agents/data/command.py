@@ -1,7 +1,7 @@
-"""``toolhop data``: look at data sets, check them, fetch the official one, export any.
+"""``toolhop data``: show data sets, validate them, fetch the official one, export any.
 
-stdout is data, stderr is talk. Exit codes: 0 done, 1 the data has errors, 2 usage, 3 something is
-missing on this machine (the official file, or a way to it).
+Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 the data has errors, 2 usage, 3
+something is missing on this machine (the official file, or access to it).
 """
 
 from __future__ import annotations
