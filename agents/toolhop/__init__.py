@@ -10,8 +10,8 @@
         step = episode.call("country_capital", country="France")
         print(step.feedback)
 
-What stands in `__all__` is the public interface: it changes with a note in the CHANGELOG. All else
-in the packages `toolhop_*` is internal. A name is imported when it is first used.
+The names in `__all__` are the public interface, whose changes are noted in the CHANGELOG.
+Everything else in the packages `toolhop_*` is internal. A name is imported on first use.
 """
 
 from __future__ import annotations

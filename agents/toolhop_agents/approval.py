@@ -32,7 +32,7 @@ class TerminalApprover:
 
     async def approve(self, episode: str, call: Call) -> Refusal | None:
         """See `toolhop_env.responders.Approver`. An empty line asks again."""
-        from prompt_toolkit import PromptSession  # a tenth of a second, only when used
+        from prompt_toolkit import PromptSession  # importing takes a tenth of a second
         from prompt_toolkit.output import create_output
 
         arguments = json.dumps(call.arguments, ensure_ascii=False)

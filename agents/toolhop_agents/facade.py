@@ -32,7 +32,7 @@ from toolhop_tools.model import Item
 
 @dataclass(frozen=True)
 class Results:
-    """A run, read from its folder. Its `repr` and its notebook display are the run's table.
+    """A run, read from its folder. Its `repr` and its notebook display show the run's table.
 
     Raises:
         StoreError: from any property, if the folder cannot be read.
@@ -115,7 +115,7 @@ def run(settings: RunSettings | None = None, **options: Any) -> Results:  # noqa
         asyncio.get_running_loop()
     except RuntimeError:
         ended = anyio.run(execute, wanted)
-    else:  # a notebook's
+    else:  # inside a notebook's event loop
         with start_blocking_portal() as portal:
             ended = portal.call(execute, wanted)
     return Results(ended.store, ended.status, ended.fault)

@@ -90,8 +90,6 @@ class ToolData(pytest.Collector):
 
 
 class _DataTest(pytest.Item):
-    """Base class of the tests of a data set."""
-
     def __init__(self, **parts: object) -> None:
         super().__init__(**parts)  # type: ignore[arg-type]  # name and parent, passed on to pytest unread
         self.add_marker(getattr(pytest.mark, MARK))
@@ -99,8 +97,9 @@ class _DataTest(pytest.Item):
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: str | None = None
     ) -> str:
-        """Return the counter-example and the call, or the data error; pytest formats internal
-        errors.
+        """Return the counter-example and the call, or the data error.
+
+        Internal errors are formatted by pytest.
         """
         if isinstance(excinfo.value, PropertyFailed):
             return str(excinfo.value)
@@ -122,7 +121,7 @@ class ToolTest(_DataTest):
         outcome = self.workshop.outcome(self.subject, self.property)
         self.add_report_section("call", "toolhop", outcome.reported)
         if outcome.skip:
-            # The check itself says why this property says nothing of this tool.
+            # The check reports why this property does not apply to this tool.
             pytest.skip(outcome.reported)
         if outcome.failure:
             raise PropertyFailed(outcome.failure)

@@ -69,7 +69,7 @@ Reply with that line alone, or with: none of them"""
 
 @dataclass(frozen=True, slots=True)
 class ModelWording:
-    """A `toolhop_env.user.Wording` that asks a model for the wording."""
+    """A `toolhop_env.user.Wording` that asks a model."""
 
     model: Model
 
@@ -84,8 +84,7 @@ class ModelWording:
         )
 
     async def asked_for(self, question: str, nouns: Sequence[str]) -> str:
-        """Return the line of `nouns` that the question asks for, as the model reads it, or other
-        text.
+        """Return the noun that the question asks for, as the model sees it, or some other text.
 
         Raises:
             SandboxFault: the model could not be asked: an infrastructure fault.

@@ -1,4 +1,4 @@
-"""Tables that fit a narrow terminal: columns without room move below, and no cell is cut."""
+"""Tables that fit a narrow terminal: columns that do not fit move below, and no cell is cut."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class StackedTable:
                 Text(one.header if framed or one.prose else "\n".join(lines)),
                 justify="right" if one.right else "left",
                 overflow="fold",
-                no_wrap=fits and not one.prose,  # folded below the width of a single column
+                no_wrap=fits and not one.prose,  # fold only if a single column does not fit
             )
         for number, style in enumerate(self._styles):
             cells = (one.cells[number] for one in columns)

@@ -25,7 +25,7 @@ PER_CENT = "per cent [95 % interval]"
 INVOCATION_ERRORS = "Query, Instance: invocation error rate by question, by call."
 """Legend of the two columns that are named as in ToolHop's table 4."""
 RowName: TypeAlias = tuple[str, ...]
-"""Agent, feedback level, tool-call format, tool perturbation and judge."""
+"""Key of a row: agent, feedback level, tool-call format, tool perturbation and judge."""
 RowLabels: TypeAlias = Mapping[RowName, str]
 """Labels of the rows."""
 
@@ -164,7 +164,7 @@ def _proven(one: Summary | None, measure: Measure) -> str:
 def detail_table(
     benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> StackedTable:
-    """Build the table of the other measures, time and cost: a row per agent and mode."""
+    """Build the table of other measures, time and cost: a row per agent and mode."""
     known = {name for one in summaries for name, figure in one.figures.items() if figure}
     shown_elsewhere = (*benchmark.answer_measures, *_by_scorer(benchmark))
     others = [
@@ -177,7 +177,7 @@ def detail_table(
     table.add_columns("arm" if labels else "agent", prose=True)
     table.add_columns("mode")
     measures = [one.heading for one in others] + [one.name for one in conduct]
-    # Agents that are not models take no tokens and cost nothing.
+    # Agents without a model use no tokens and cost nothing.
     spent = any(one.spent.tokens or one.spent.cost_usd != 0 for one in summaries)
     paid = ("tokens", "seconds", "cost") if spent else ("seconds",)
     table.add_columns("played", "errored", *measures, *paid, right=True)

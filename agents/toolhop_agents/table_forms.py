@@ -41,7 +41,7 @@ class TableConsole(Console):
     """
 
     def __init__(self, form: Form = Form.TABLE, *, width: int | None = None) -> None:
-        """Print to standard output, `width` columns wide; None lets rich find the width."""
+        """Print to standard output; `width` is in characters, and None lets rich find it."""
         super().__init__(width=width)
         self.form = form
 
@@ -72,14 +72,14 @@ def written(table: StackedTable, form: Form) -> str:
             csv.writer(text, lineterminator="\n").writerows(filter(None, [table.headers, *rows]))
             return title + text.getvalue()
         case Form.MARKDOWN:
-            # Without an empty line before it a table is part of the paragraph.
+            # Without an empty line before it, a table would join the paragraph.
             return f"{title}\n{_markdown(table, rows)}"
         case _:
             return title + _latex(table, rows)
 
 
 def _markdown(table: StackedTable, rows: Sequence[Sequence[str]]) -> str:
-    # A table of Markdown has a head.
+    # A Markdown table must have a header row.
     head = table.headers or [""] * len(table.numbers)
     lines = [head, ["--:" if right else ":--" for right in table.numbers], *rows]
     return "".join(

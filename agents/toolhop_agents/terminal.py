@@ -40,7 +40,7 @@ def natural(text: str) -> list[tuple[bool, int, str]]:
 
 def plain(text: str, style: str = "") -> Text:
     """Make untrusted text safe for rich: no markup, no control characters."""
-    from rich.text import Text  # help and messages do without
+    from rich.text import Text  # help and messages do not need it
 
     return Text(visible(text), style=style)
 
@@ -63,7 +63,7 @@ def _until_closed(stream: TextIO, pass_on: Callable[..., object], *data: bytes) 
     try:
         return pass_on(*data)
     except BrokenPipeError:
-        # Python flushes once more as it ends.
+        # Python flushes once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise SystemExit(READER_GONE) from None
 
@@ -74,10 +74,10 @@ def prepare_output() -> None:
     If the reader has closed the output, as `head` does, the process exits silently with
     `READER_GONE`.
     """
-    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it is closed
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None if it is closed
         vars(stream)["write"] = partial(_write, stream.write)
         for name in ("write", "flush"):
-            # Texts, bytes and rich's tables all go through it.
+            # Strings, bytes and rich's tables are all written through the buffer.
             pass_on = getattr(stream.buffer, name)
             vars(stream.buffer)[name] = partial(_until_closed, stream, pass_on)
     sys.excepthook = lambda *error: say("".join(format_exception(*error)).rstrip())

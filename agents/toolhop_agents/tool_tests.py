@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def collected(data: str) -> Survey:
-    """Read a data set, and its rows that cannot be used.
+    """Read a data set, including errors for rows that cannot be used.
 
     Raises:
         DataError: nothing can be read, or the data set is empty.
@@ -109,7 +109,7 @@ class Workshop:
         Raises:
             SandboxError: the sandbox is at fault.
         """
-        # Tests of one tool follow each other, and share its examples and their runs.
+        # Consecutive tests of one tool share its examples and their runs.
         if self._subject is not subject:
             self._subject, self._serial = subject, self._serial + 1
         self.lane.give(self._serial, subject, [property_])

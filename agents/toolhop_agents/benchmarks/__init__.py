@@ -25,8 +25,8 @@ def binding_of(name: str) -> Binding:
     """Return the binding of the benchmark `name`.
 
     Raises:
-        UnknownBenchmark: no such benchmark is installed, or it has no binding of its own, and can
-            only be scored.
+        UnknownBenchmark: no such benchmark is installed, or it has no binding, and can only be
+            scored.
         BadPackage: the entry point cannot be used.
     """
     benchmark, binding = registered(name), BINDINGS.get(name)

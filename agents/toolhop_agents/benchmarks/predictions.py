@@ -1,4 +1,4 @@
-"""Play answers from a file instead of an agent: old answers are scored without a model."""
+"""Replay answers from a file in place of an agent, to score old answers without a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from toolhop_tools.model import Item, Tool, ToolSchema, canonical
 from toolhop_tools.replied import as_json
 
 PREFIX = "predictions:"
-"""Prefix of the name of an agent that plays a file of answers; the path follows."""
+"""Prefix of the name of an agent that replays an answer file; the file's path follows."""
 
 
 def read_predictions(name: str, binding: Binding, items: Sequence[Item] | None) -> Answers:

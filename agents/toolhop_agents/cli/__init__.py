@@ -184,7 +184,7 @@ def main() -> None:
         error.show()
         sys.exit(EXIT_USAGE)
     except click.UsageError as error:
-        # As it stands: its first word may be a name, whose letters matter.
+        # Not capitalized: the first word may be a name.
         text = error.format_message().removesuffix(".")
         fix = "".join(f"\n  fix: {one}" for one in _fixes(error))
         say(f"toolhop: {text}{fix}")

@@ -1,6 +1,4 @@
-"""`toolhop call`: run one call of one tool in the sandbox, as reports of `toolhop check`
-suggest.
-"""
+"""`toolhop call`: make one call of one tool in the sandbox, as suggested by `toolhop check`."""
 
 from __future__ import annotations
 

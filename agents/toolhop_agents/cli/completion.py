@@ -30,7 +30,7 @@ def completion(ctx: click.Context, /, shell: str | None) -> None:
     if kind is None:
         given = f"$SHELL is {shell}" if shell else "$SHELL is not set"
         raise click.UsageError(f"{given}; give one of {', '.join(SHELLS)}")
-    # Of the base class: click's own for bash starts a bash to ask for its version.
+    # The base class's method: click's bash class starts a bash to check its version.
     template = kind(ctx.find_root().command, {}, "toolhop", VARIABLE)
     script = template.source_template % template.source_vars()
     click.echo((ZSH_NEEDS if shell == "zsh" else "") + script.strip())

@@ -22,7 +22,7 @@ def json_option(function: F) -> F:
 
 def write_json(value: object) -> None:
     """Write a value as JSON to standard output."""
-    # Bytes: JSON is UTF-8 whatever the terminal's encoding.
+    # Written as bytes: JSON is UTF-8 whatever the terminal's encoding.
     click.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())
 
 

@@ -131,7 +131,7 @@ def _attributes(name: str, field: FieldInfo, flag: Flag) -> tuple[Sequence[str],
         "type": kind, "multiple": several, "metavar": flag.metavar or _metavar(kind),
         "help": flag.help, "show_default": True,
     }  # fmt: skip
-    if default is not None:  # a flag with a default, even of None, is never missed
+    if default is not None:  # click never treats a flag with a default, even None, as missing
         given["default"] = default
     if flag.parse:
         given["callback"] = _parsed(flag.parse, field.default)
@@ -285,7 +285,10 @@ def refuse_unused(
     Raises:
         click.UsageError: a flag has no effect.
     """
-    asked = {"model": "gguf", "cache": "judge"}  # a file is a model, and judges' replies are kept
+    asked = {
+        "model": "gguf",
+        "cache": "judge",
+    }  # a model file is a model; judges' replies are cached too
     for name in given(ctx):
         owner = goes_with.get(name, "")
         used = (owner, asked.get(owner, owner), asked.get(name, owner))

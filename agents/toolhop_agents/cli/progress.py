@@ -27,7 +27,7 @@ PLAIN_EVERY_S = 5.0
 QUIET_S = 30.0
 """Seconds after which a line is printed even if the count has not changed."""
 CAUSE_CHARS = 100
-"""Characters shown from the end of an errored episode's reason."""
+"""Maximum length of the reason shown for an errored episode, in characters."""
 
 
 class ErrorConsole(Console):
@@ -57,7 +57,7 @@ class _Bar(rich_progress.Progress):
 
 
 class Steps:
-    """Progress over equal steps: a live line on a terminal, else a plain line now and then."""
+    """Progress in equal steps: a live line on a terminal, otherwise a plain line now and then."""
 
     def __init__(
         self, console: Console, what: str, total: int | None = None, done: int = 0
@@ -180,7 +180,7 @@ class Episodes(Steps):
             self._failed += verdict.conduct.failed_calls
         else:
             self._errored.add(judged.key)
-            # Who was asked comes first, what came of it last.
+            # A reason begins with who was asked, and ends with the cause.
             self._cause = (verdict.reason.splitlines() or [""])[0][-CAUSE_CHARS:]
         self.show()
 
@@ -195,8 +195,9 @@ class Episodes(Steps):
 
     @property
     def figures(self) -> str:
-        """The leading measure, failed calls, turns and tokens, and the number of errored
-        episodes with the last reason.
+        """The leading measure, failed calls, turns and tokens so far.
+
+        If episodes errored, also their number and the last reason.
         """
         found = []
         if self._lead is not None and all(of for _, of in self._sums.values()):

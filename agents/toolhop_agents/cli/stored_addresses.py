@@ -37,13 +37,13 @@ class StoredAddress:
 
     @property
     def keys(self) -> Iterator[str]:
-        """The secrets that would be sent to the address; a key for OpenAI's own is not included."""
+        """Secrets that would be sent to the address; no key counts if it is OpenAI's own."""
         for model in filter(None, map(str.strip, self.models.split(","))):
             provider, slash, _ = model.removeprefix("litellm/").partition("/")
             if not slash or (provider == OPENAI and is_openai(self.base_url)):
                 continue
             if provider != OPENAI:
-                # litellm looks for keys in many variables, and in files of clouds.
+                # litellm looks for keys in many variables and in cloud credential files.
                 yield f"keys of {provider}"
             elif len(key := os.environ.get(KEY, "")) >= LEAST and key not in PLACEHOLDERS:
                 yield KEY

@@ -26,7 +26,7 @@ from toolhop_tools.scenarios.families import ORIGINS, Family, Files, families
 from toolhop_tools.scenarios.labels import Results, broken
 
 USED = {"toolbehonest": toolbehonest.used, "relytoolbench": relytoolbench.used}
-"""Functions that select the items of a family whose labels a format needs."""
+"""By format, a function that selects the items of a family whose labels the format needs."""
 CALL_S = 10.0
 """Seconds a call may take: the default of a run."""
 MEMORY_MIB = 256

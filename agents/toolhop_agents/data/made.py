@@ -39,7 +39,7 @@ from toolhop_tools.scenarios.make import Family, Recipe
 
 
 class Targets(NamedTuple):
-    """Files of an export; None if not wanted, or, for the rows, if they go to standard output."""
+    """Files of an export. None if not wanted; `rows` is None for standard output."""
 
     rows: Path | None
     scenarios: Path | None

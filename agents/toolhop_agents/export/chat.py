@@ -80,7 +80,7 @@ def write_chats(
         ExportError: the file cannot be written.
     """
     lines = 0
-    # Halves of surrogate pairs in arguments that are decoded stay the escapes that they were.
+    # Lone surrogates in decoded arguments are written as the escapes that they were.
     with (
         atomic(path) as beside,
         beside.open("w", encoding="utf-8", errors="backslashreplace") as file,
@@ -172,7 +172,7 @@ def _message(message: Message, form: Arguments, texts: Mapping[str, str]) -> dic
 
 
 def _arguments(text: str, form: Arguments) -> JSON:
-    """Encode arguments; what is not a JSON object is wrapped as in `wire`'s parsed history."""
+    """Encode arguments; text that is not a JSON object is wrapped, as in `wire_sending`."""
     if form is Arguments.STRING:
         return text
     try:

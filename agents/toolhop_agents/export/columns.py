@@ -154,7 +154,7 @@ PLAYED: tuple[Column[Exported], ...] = (
     Column("errored", T, "why it cannot be judged; null where it can",
            lambda p: p.attempt.errored or None),
 )  # fmt: skip
-"""Columns on what was played, for any benchmark."""
+"""Columns that identify an attempt, for any benchmark."""
 
 CONDUCT: tuple[Column[Exported], ...] = (
     Column("turns", I, "replies", _conduct(lambda s: s.turns)),
@@ -172,7 +172,7 @@ CONDUCT: tuple[Column[Exported], ...] = (
     Column("tool_s", F, "of these, in tools", _conduct(lambda s: s.tool_s), "seconds"),
     Column("retries", I, "requests sent again", _conduct(lambda s: s.retries)),
 )  # fmt: skip
-"""Columns on the course of an episode, for any benchmark."""
+"""Columns on turns, calls and costs, for any benchmark."""
 
 CALLS: tuple[Column[OneCall], ...] = (
     Column("run", T, _RUN, lambda c: c.episode.run),

@@ -52,7 +52,7 @@ def labels(stores: Sequence[RunStore]) -> list[str]:
 
 
 def places(stores: Sequence[RunStore]) -> list[str]:
-    """Return a relative path for each run: its name, or the path below the common parent."""
+    """Return a relative path for each run: its name, or its path below the common parent."""
     names = labels(stores)
     whole = [name for name in names if Path(name).is_absolute()]
     common = os.path.commonpath(whole) if whole else ""

@@ -122,7 +122,7 @@ class LogFile:
 
 
 def write_logs(stores: Sequence[RunStore], folder: Path, *, overwrite: bool = False) -> Written:
-    """Write the logs of the runs to `folder`, all logs of a run together; one trace is in memory.
+    """Write the logs of the runs to `folder`, with only one trace at a time in memory.
 
     Raises:
         MissingExtra: inspect_ai is not installed.
@@ -161,7 +161,7 @@ def _fitting(run: str) -> Iterator[None]:
 
 
 def _facts(store: RunStore) -> Mapping[str, Any]:
-    """Return the manifest; if its start time is missing, it is taken from the first trace."""
+    """Return the manifest; a missing start time is taken from the first trace."""
     manifest = store.manifest
     if manifest.get("started_at"):
         return manifest
@@ -186,7 +186,7 @@ def logs(
     made = []
     for group, units in groups.items():
         ordered = (sorted(unit, key=lambda one: one.attempt) for unit in units.values())
-        # The one that counts; where none was finished, the last.
+        # The attempt that counts; if none was finished, the last.
         chosen = [
             (next((one for one in unit if one.episode in counting), unit[-1]), unit)
             for unit in ordered
@@ -225,8 +225,8 @@ def _log(
             "run_id": run,
             "task_args": {"mode": mode, "feedback": feedback, "call_format": call_format},
             "dataset": _dataset(manifest, chosen),
-            # Inspect makes the model before it scores a log: of this provider of its own, one that
-            # answers nothing.
+            # Inspect creates the model before it scores a log. Its provider `none` is a model that
+            # never answers.
             "model": agent if "/" in agent else f"none/{agent}",
             "model_base_url": settings.get("base_url"),
             "model_generate_config": {

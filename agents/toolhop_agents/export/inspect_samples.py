@@ -84,7 +84,7 @@ def _ends(sample: Plain) -> Iterator[Plain]:
     """Yield the events at the end of a sample, without times."""
     limit = sample.get("limit")
     if limit is not None:
-        # The event has no kind of its own for a context that is full.
+        # The event has no type for a full context.
         kind = "custom" if limit["type"] == "context" else limit["type"]
         message = f"the episode ended: {limit['reason']}"
         yield {"event": "sample_limit", "type": kind, "message": message, "limit": limit["limit"]}
@@ -95,7 +95,7 @@ def _ends(sample: Plain) -> Iterator[Plain]:
 
 
 def error(message: str) -> Plain:
-    """Return an Inspect error; ours have no traceback."""
+    """Return an Inspect error with an empty traceback."""
     return {"message": message, "traceback": "", "traceback_ansi": ""}
 
 
@@ -152,9 +152,7 @@ def call_of(called: Called) -> Plain:
 
 
 def feedback_of(called: Called, identity: str) -> Plain:
-    """Return the message with a call's feedback; `error` is the failure as an Inspect error
-    type.
-    """
+    """Return the message with a call's feedback; `error` has an Inspect error type."""
     failed = None
     if called.error is not None:
         kind = _TOOL_ERRORS.get(called.error, "parsing" if called.error in BEFORE_RUNNING else None)

@@ -264,8 +264,8 @@ def _metadata(tables: Tables, digests: Mapping[str, str]) -> Iterator[str]:
         yield f"- config_name: {name}"
         if place == 0:
             yield "  default: true"
-        # `load_dataset` keeps what it read under the folder's name and a hash of this metadata:
-        # without a word on the content it gives the rows of another export to a like-named folder.
+        # `load_dataset` caches data under the folder's name and a hash of this metadata. If the
+        # metadata did not depend on the content, a folder of the same name would get old rows.
         yield f"  description: sha256 {digests[name]}"
         yield "  data_files:"
         yield f"  - split: {SPLIT}"
@@ -275,7 +275,7 @@ def _metadata(tables: Tables, digests: Mapping[str, str]) -> Iterator[str]:
         yield f"- config_name: {name}"
         yield "  features:"
         for column in columns:
-            # JSON is YAML.
+            # JSON is valid YAML.
             yield f"  - {json.dumps({'name': column.name, **_feature(column.kind)})}"
 
 

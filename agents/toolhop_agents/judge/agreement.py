@@ -171,7 +171,7 @@ class Verdicts:
 def _answered(
     trace: Trace, given: Mapping[str, Judgement] | None
 ) -> Iterator[tuple[LlmQuestion, JSON]]:
-    """Yield the questions in words put to a judge, with its answers; the rules' answers if None."""
+    """Yield a judge's verbal questions with its answers; if `given` is None, the rules' answers."""
 
     def said(question: object) -> JSON:
         if not isinstance(question, LlmQuestion):

@@ -84,12 +84,12 @@ async def _answer(judge: Judge, question: Question) -> Said | NoAnswer | None:
 def _judgement(
     episode: str, question: Question, panel: str, said: Said | NoAnswer, fits: Callable[..., bool]
 ) -> Judgement:
-    """Build the judgement from an answer; an invalid answer is replaced by the cause."""
+    """Build the judgement; instead of an invalid answer it has the cause."""
     answer, cause = None, ""
     if isinstance(said, NoAnswer):
         cause = said.cause or f"gave no valid answer ({said.last!r:.100})"
     elif fits(said.answer):
-        answer = sendable(said.answer)  # files hold no half of a surrogate pair
+        answer = sendable(said.answer)  # files cannot contain lone surrogates
     else:
         cause = f"gave no valid answer ({said.answer!r:.100})"
     if cause:

@@ -140,7 +140,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """A model that answers questions in words. Similarity questions stay open."""
+    """A model that answers verbal questions. Similarity questions stay open."""
 
     model: Model
     votes: int = 1
@@ -216,7 +216,7 @@ class Panel:
             said = await asked(judge, question)
             if said is None:
                 continue
-            if none is not None:  # what its replies took counts as well
+            if none is not None:  # the cost of its replies counts as well
                 said = replace(said, replies=none.replies + said.replies)
             if isinstance(said, Said):
                 return said
@@ -249,6 +249,6 @@ def labels(path: Path, name: str = "file") -> Labels:
             "of rows with digest and answer, as `toolhop judge-check --questions` writes it"
         )
     given = {key: answer for key, answer in found.items() if answer is not None}
-    # Answers that were changed are another judge's: what the old ones said does not hold.
+    # A changed file counts as another judge, because the old answers no longer hold.
     version = hashlib.sha256(content).hexdigest()[:8]
     return Labels(f"{name}:{path.name}#{version}", given)

@@ -94,9 +94,9 @@ class MiniLM:
 
     def _vector(self, text: str) -> Floats:
         """Encode a text as a vector of length 1 with 384 dimensions."""
-        whole = text.encode(errors="replace").decode()  # half a character has no token
+        whole = text.encode(errors="replace").decode()  # a lone surrogate has no token
         ids = self._tokenizer.encode(whole).ids
-        # Its matrices are small: more threads wait for each other, on a busy machine for seconds.
+        # The matrices are small: more threads would wait for each other, for seconds if busy.
         with self._threads.limit(limits=1, user_api="blas"):
             return self._encoder.vector(ids)
 
@@ -194,7 +194,7 @@ def _tokenizer(path: Path) -> Tokenizer:
     text = path.read_text(encoding="utf-8")
     try:
         made = Tokenizer.from_str(text)
-    except Exception as error:  # the library raises no other
+    except Exception as error:  # the library raises no narrower type
         raise ValueError(str(error)) from error
     made.no_padding()
     made.enable_truncation(MOST_TOKENS)

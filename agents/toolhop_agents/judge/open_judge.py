@@ -64,7 +64,7 @@ async def open_judge(
 def _of_model(
     model: Model, name: str, base_url: str | None, votes: int, cache: Path | None
 ) -> Judge:
-    if cache is not None and votes == 1:  # of a cache, all votes would be the first one
+    if cache is not None and votes == 1:  # a cache would repeat the first vote
         context = RequestContext(name, base_url, "judge", 1, 0.0, None, None)
         model = CachedModel(model, ResponseCache.open(cache), context)
     return ModelJudge(model, votes)
@@ -75,7 +75,7 @@ async def _opened(name: str, model: Callable[[str], Awaitable[Judge]]) -> Judge:
         if name == own.name:
             return own()
     if name == MINILM:
-        from toolhop_agents.judge.minilm import open_minilm  # numpy takes its time
+        from toolhop_agents.judge.minilm import open_minilm  # importing numpy is slow
 
         return open_minilm()
     if name == SENTENCE_TRANSFORMERS:

@@ -40,7 +40,7 @@ class SentenceTransformers(MiniLM):
             ) from None
         try:
             self._model = package.SentenceTransformer(MODEL)
-        except Exception as error:  # of whatever the package uses to download and read it
+        except Exception as error:  # raised by whatever the package uses to download and load it
             raise JudgeError(f"{MODEL} cannot be loaded by {EXTRA}: {why(error)}") from error
         self.vector = lru_cache(KEPT_TEXTS)(self._vector)
 

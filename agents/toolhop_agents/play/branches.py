@@ -45,8 +45,8 @@ from toolhop_tools.replied import as_json
 INTERRUPTED = "the call was interrupted"
 
 TypedAnswer: TypeAlias = Callable[[Tool, Mapping[str, JSON]], str]
-"""Asks the player for the result of a call. Raises EOFError or KeyboardInterrupt if none is
-given."""
+"""Asks the player for the result of a call. Raises EOFError or KeyboardInterrupt if the player
+gives none."""
 
 
 class TakenBack(Exception):
@@ -138,7 +138,7 @@ class Typist:
 
 
 class Branches:
-    """One item in play, on an event loop behind a portal. Use it as a context manager."""
+    """One item in play, on an event loop reached through a portal. Use it as a context manager."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class Branches:
 def _on_interrupt(act: Callable[..., None]) -> Iterator[None]:
     """Call `act` on Ctrl-C; a KeyboardInterrupt could come while the call is being handed over."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
+        yield  # only the main thread can handle signals
         return
     before = signal.signal(signal.SIGINT, act)
     try:

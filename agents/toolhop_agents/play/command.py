@@ -124,7 +124,7 @@ def shown_to(agent: str) -> frozenset[str]:
 
 
 def _only(ctx: click.Context, allowed: set[str]) -> None:
-    """Reject flags beside --resume that the game's stored settings already decide."""
+    """Reject flags that --resume takes from the stored game."""
     for flag in ctx.command.params:
         name = flag.name or ""
         if name not in allowed and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -197,7 +197,7 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None
     Raises:
         SandboxError, StoreError: nothing more can be run, or nothing more can be stored.
     """
-    # rich and prompt_toolkit are imported for a game alone: help has to be instant.
+    # rich and prompt_toolkit are imported only for a game: help must be instant.
     from anyio.from_thread import start_blocking_portal
 
     from toolhop_agents.play.branches import Branches, Typist
@@ -247,7 +247,7 @@ def _screen() -> Screen:
 
     from toolhop_agents.play.screen import Screen
 
-    # What the terminal's encoding lacks is shown as a question mark instead of ending the game.
+    # Characters outside the terminal's encoding become question marks instead of errors.
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     return Screen(Console())

@@ -1,13 +1,13 @@
-"""What a typed line means. Pure; nothing is repaired: a call's JSON goes on as it was typed.
+"""Parse typed lines. Pure, and nothing is repaired: a call's JSON is passed on as typed.
 
-    tool {"a": 1}            the text after the name, raw
-    tool a=1 b="some text"   values as JSON, bare words and 'quoted text' as strings
-    tool(a=1, b="text")      the same as the examples in tools' descriptions have it
-    tool                     to be asked for each argument
-    one … && two …           parallel calls of one turn
-    :command …               everything else, see `COMMANDS`
+    tool {"a": 1}            passes the text after the name unchanged
+    tool a=1 b="some text"   reads values as JSON, bare words and 'quoted text' as strings
+    tool(a=1, b="text")      the same, as written in the examples of tool descriptions
+    tool                     asks for each argument
+    one … && two …           makes parallel calls in one turn
+    :command …               does anything else, see `COMMANDS`
 
-What can only be a slip (a sentence, a mistyped tool name) is reported and takes no turn.
+An obvious mistake (a sentence, a mistyped tool name) is reported and takes no turn.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ class Cancelled(Exception):
 
 
 class _OneBack(Exception):
-    """Raised to return to the previous field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class ParameterRequest:
 
 
 class Unfit(ValueError):
-    """Raised for a text that is no value of the parameter; the message says what is."""
+    """Raised for a text that is not a valid value; the message says what would be."""
 
 
 def parameters(document: ToolSchema) -> tuple[Parameter, ...]:
@@ -168,7 +167,7 @@ def _json(text: str) -> tuple[JSON, str | None]:
 
 
 def _for_nothing(parameter: Parameter) -> JSON:
-    """Return the default of a required parameter for which nothing was typed."""
+    """Return the default of a required parameter that was left empty, or raise `Unfit`."""
     if "default" in parameter.schema:
         return parameter.schema["default"]
     hint = '; "" gives the empty text' if "string" in parameter.types else ""
@@ -176,7 +175,7 @@ def _for_nothing(parameter: Parameter) -> JSON:
 
 
 def _problems(name: str, value: JSON, validator: Validator) -> list[Problem]:
-    """Return the schema's problems with this one argument."""
+    """Return the validation problems of this one argument."""
     (tool,) = validator.documents
     prefixes = (f"{name}.", f"{name}[")
     return [

@@ -58,7 +58,7 @@ class TerminalLines:
     live = True
 
     def __init__(self, tools: Callable[[], Mapping[str, ToolSchema]]) -> None:
-        """Complete from the available tools by name, which may change."""
+        """Read from the terminal; `tools` returns the tools currently available, by name."""
         self._lines: PromptSession[str] = PromptSession(
             history=open_history(history_file()),
             completer=_Tab(lambda text: candidates(text, tools())),
@@ -73,7 +73,7 @@ class TerminalLines:
             EOFError: the input has ended.
             KeyboardInterrupt: Ctrl-C was pressed; the line is dropped.
         """
-        # A toolbar of the library's is shown by terminals alone that tell where the cursor is.
+        # Not a toolbar: only terminals that report the cursor position show one.
         return self._lines.prompt(f"{status}\n{prompt}" if status else prompt)
 
     def value(self, prompt: str, parameter: Parameter) -> str:
@@ -142,7 +142,7 @@ def open_history(path: Path) -> History:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """A completion of the typed text."""
+    """One possible completion of the typed text."""
 
     text: str
     """Text that replaces the last `replaces` characters before the cursor."""

@@ -143,7 +143,7 @@ class Screen:
         self.write(Text(f"Arguments of {tool}, one by one; {ways}.", "dim"))
 
     def called(self, call: Called, most: int = SHOWN_CHARS) -> None:
-        """Write a call and its feedback; a failure shows no more than the feedback."""
+        """Write a call and its feedback; for a failed call, only the feedback is shown."""
         head = Text.assemble(
             foreign(call.raw.name, "cyan"), " ", foreign(call.raw.arguments, most=most)
         )

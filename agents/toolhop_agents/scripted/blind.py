@@ -1,7 +1,7 @@
-"""Agents that read no English: they exploit types, frequencies and copying from the question.
+"""Agents that read no English: they use types, answer frequencies and words of the question.
 
-Their scores need no understanding. Each also receives the answer's type and the number of hops,
-beside what a model sees, so its figure is an upper bound.
+Their scores need no understanding. Beside what a model sees, each is given the answer's type and
+the number of hops, so its score is an upper bound.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def no_english(item: Item, seed: int, messages: Sequence[Message], tools: bool) 
 def _calls(
     schemas: list[ToolSchema], question: str, known: Sequence[JSON], drawn: random.Random
 ) -> Iterator[tuple[str, dict[str, JSON]]]:
-    """Yield one possible call per tool, in random order; calls that use a latest result come
-    first.
+    """Yield at most one call per tool, in random order, beginning with those that use the latest
+    result.
     """
     drawn.shuffle(schemas)
     latest = {*leaves(known[0], arrays=False)} if known else set()

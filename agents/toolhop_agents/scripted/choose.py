@@ -58,7 +58,7 @@ def choose(name: str, own: Mapping[str, Play] = MappingProxyType({})) -> Play:
 
     Raises:
         UnknownAgent: no such agent exists.
-        DataNotFound, DataError: the data for an agent that counts answers cannot be read.
+        DataNotFound, DataError: the data of a `frequency` agent cannot be read.
     """
     kind, _, rest = name.partition(":")
     if name in own:

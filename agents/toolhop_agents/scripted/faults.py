@@ -97,7 +97,7 @@ def _mistyped(arguments: dict[str, JSON], rng: random.Random) -> tuple[str, str]
     if not arguments:
         return None
     name = rng.choice(list(arguments))
-    # An object with one unlikely key fits no parameter but a free object; those get a number.
+    # An object with one unlikely key fits only a free-form object, which gets a number instead.
     wrong: JSON = 7.25 if isinstance(arguments[name], dict) else {"value": arguments[name]}
     return json.dumps({**arguments, name: wrong}), name
 

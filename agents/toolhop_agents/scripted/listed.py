@@ -59,7 +59,7 @@ def first_result(texts: Sequence[str], question: str) -> JSON:
     for text in texts:
         try:
             value = json.loads(text)
-        except (ValueError, RecursionError):  # words about a failure
+        except (ValueError, RecursionError):  # the feedback is an error message
             continue
         if value is not None and not tells_of_error(value):
             found.append(value)

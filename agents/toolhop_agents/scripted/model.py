@@ -19,14 +19,14 @@ from toolhop_env.reading import CallFormat
 from toolhop_tools.model import Item, ToolSchema
 
 Play: TypeAlias = Callable[[Item, int, Sequence[Message], bool], Reply]
-"""Returns the next reply from item, seed, conversation in native form, and whether tools are
-available."""
+"""Returns the next reply, given the item, a seed, the conversation in native form, and whether
+tools are available."""
 
 UNKNOWN = "<answer>unknown</answer>"
 
 
 def oracle(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Make each hop's gold call, or else its example calls, then answer with the results.
+    """Make each hop's gold call, or else its example calls, then answer from the results.
 
     Without tools, give the gold answer: the upper bound of direct mode.
     """
@@ -40,7 +40,7 @@ def oracle(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> R
 
 
 def do_nothing(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Reply that there is no answer. A score above zero for this is a flaw in the scoring rule."""
+    """Reply that there is no answer. If this scores above zero, the scoring rule is flawed."""
     return Reply("I have no answer to this.")
 
 
@@ -91,9 +91,7 @@ class Faulty:
         return Reply(UNKNOWN if failed else f"<answer>{final_answer(item, last)}</answer>")
 
     def _fault(self, item: Item, seed: int, number: int, hop: PlannedHop) -> SpoiltCall | None:
-        """Return the broken call for a hop, the same for every request; None if the hop has no
-        error.
-        """
+        """Return the broken call for a hop, always the same; None if the hop is spared."""
         rng = random.Random(f"{seed}/{item.id}/{number}")
         if rng.random() >= self.rate:
             return None
@@ -119,7 +117,7 @@ class ScriptedModel:
     call_format: CallFormat = CallFormat.NATIVE
     """Format of the agent's calls: set by the episode, never read from the prompt."""
     offered: bool = True
-    """Whether tools are available in the text format, which passes no schemas beside the prompt."""
+    """Whether tools are available in the text format, which sends no schemas beside the prompt."""
 
     @property
     def name(self) -> str:
@@ -161,6 +159,6 @@ def respond(
     messages: Sequence[Message],
     offered: bool,
 ) -> Reply:
-    """Return the agent's next reply in a tool-call format."""
+    """Return the agent's next reply, written in `call_format`."""
     reply = play(item, seed, restored(messages), offered)
     return written(call_format, replace(reply, usage=Usage(cost_usd=0.0)))

@@ -59,8 +59,8 @@ def turns(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
 def final_answer(item: Item, feedback: Sequence[str]) -> str:
     """Return the answer to give after the last hop's calls.
 
-    If a certificate locates the answer within the result, that value. Else the gold answer if a
-    result contains it; else the first value of the results, right or not.
+    If a certificate locates the answer within the result, return the value found there. Otherwise
+    return the gold answer if a result contains it, else the first value, right or not.
     """
     gold = item.hops[-1].gold if item.hops else None
     if gold is not None and gold.reading is not None and len(feedback) == 1:

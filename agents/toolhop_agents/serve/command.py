@@ -92,7 +92,7 @@ def _items(data: str, agent: str, seed: int, flags: Mapping[str, Any]) -> DataSe
     given = {name: flags[name] for name in OF_ITEMS if flags[name]}
     job = prepare(RunSettings(data=data, agent=agent, seed=seed, **given))
     if job.certificates is not None:
-        from toolhop_agents.runs.scenarios import made  # numpy, only when used
+        from toolhop_agents.runs.scenarios import made  # imports numpy
 
         job = anyio.run(made, job)
     return replace(job.data, items=tuple(job.items))

@@ -42,7 +42,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 NUMBERS = {"seed": 0, "items": 1}
 """Settings whose flags are numbers in other commands too, with their minimum."""
 FLAGS = {"tools": "--tool-count"}
-"""Flags that differ from their setting's name: elsewhere `--tools` says how tools are shown."""
+"""Flags not named after their setting, because `--tools` has another meaning elsewhere."""
 
 
 def setting_options(command: F) -> F:

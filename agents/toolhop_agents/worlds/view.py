@@ -22,7 +22,7 @@ from toolhop_tools.worlds.spec import BENCHMARKS, KNOBS, SETTINGS, TIERS, Series
 RESULT_CHARS = 500
 """Maximum length of a result on a page, in characters."""
 DEFAULTS: Mapping[str, str] = {"seed": str(Spec().seed), "items": str(Spec().items)}
-"""Defaults of the settings that are not knobs."""
+"""Default values of the settings that are not knobs."""
 
 
 def settings_json() -> dict[str, JSON]:

@@ -85,7 +85,7 @@ def _by_calls(ask: Ask) -> Prompt:
 
 
 def _shown(tool: Tool, *, typed: bool) -> dict[str, JSON]:
-    """Convert a tool to its form in the official prompt, with its id after its name.
+    """Convert a tool to its form in the official prompt, which has its id after its name.
 
     Args:
         tool: a tool that is only described.
@@ -140,12 +140,12 @@ def _next(calls: Sequence[tuple[str, Mapping[str, JSON]]], messages: Sequence[Me
 
 
 def _empty(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Reply with an empty list, which is a valid plan, and no call if tools are available."""
+    """Reply with an empty list, which is a valid plan, and make no calls."""
     return Reply("[]")
 
 
 def _renumbered(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Make the gold calls with placeholders numbered from 100, which is equally right."""
+    """Make the gold calls with placeholders numbered from 100, an equally correct answer."""
     if tools:
         return _gold(item, seed, messages, tools)
     text = answer_text(gold_of(item))
@@ -185,7 +185,6 @@ VALUES: Mapping[str, JSON] = {
 
 
 def _typed(tool: Tool) -> dict[str, JSON]:
-    """Return a value of the right type for each required parameter."""
     shapes = _objects(tool.schema.parameters.get("properties"))
     required = tool.schema.parameters.get("required")
     names = required if isinstance(required, list) else []

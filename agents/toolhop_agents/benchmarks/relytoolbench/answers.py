@@ -57,9 +57,7 @@ def _read(path: Path) -> Answers:
 
 
 def _turns(row: Record) -> Sequence[Turn]:
-    """Read the turns of an answer: consecutive texts form one reply, and the calls after it are
-    its.
-    """
+    """Read the turns of an answer; consecutive texts and the calls after them form one reply."""
     answer = row.value.get("answer")
     details = answer.get("answer_details") if isinstance(answer, dict) else None
     if not isinstance(details, list):
@@ -100,7 +98,6 @@ def _text(value: JSON) -> str:
 
 
 def _write(traces: Sequence[Trace]) -> Mapping[str, str]:
-    """Write a file for each set."""
     sets: dict[str, dict[str, JSON]] = defaultdict(dict)
     for trace in traces:
         gold: Any = trace.started.gold

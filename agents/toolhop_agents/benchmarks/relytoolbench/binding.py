@@ -62,7 +62,7 @@ def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Re
 
 
 def _from_query(schema: ToolSchema, query: str) -> dict[str, JSON] | None:
-    """Take arguments from the query; None if a value is missing."""
+    """Take the arguments from the query; None if it has no suitable value for one of them."""
     numbers, words = re.findall(r"\d+", query), query.split()
     found: dict[str, JSON] = {}
     for name, kind in _required(schema).items():
@@ -73,7 +73,6 @@ def _from_query(schema: ToolSchema, query: str) -> dict[str, JSON] | None:
 
 
 def _required(schema: ToolSchema) -> dict[str, str]:
-    """Return the type of each required parameter."""
     shapes, required = (schema.parameters.get(name) for name in ("properties", "required"))
     if not isinstance(shapes, dict) or not isinstance(required, list):
         return {}
@@ -111,7 +110,7 @@ def _call(name: str, arguments: Mapping[str, JSON], turn: int) -> Reply:
 
 
 def _finish(item: Item, way: str, turn: int = 0, **more: JSON) -> Reply:
-    """End the episode with the tool for that, whatever its name."""
+    """End the episode with its finishing tool, whatever the tool's name."""
     name = next(one.name for one in item.others if isinstance(one.body, ActionChoice))
     return _call(name, {"return_type": way, **more}, turn)
 

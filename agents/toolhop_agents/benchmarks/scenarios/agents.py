@@ -117,8 +117,6 @@ def invents(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A call and its feedback."""
-
     call: RawCall
     text: str
 
@@ -132,7 +130,6 @@ class _Made:
 
 
 def _made(messages: Sequence[Message]) -> Iterator[_Made]:
-    """Yield the calls so far, in order."""
     calls: list[RawCall] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
@@ -234,7 +231,6 @@ def _act(item: Item, action: EpisodeAction, **arguments: str) -> Reply:
 
 
 def _required(schema: ToolSchema) -> dict[str, str]:
-    """Return the type of each required parameter."""
     shapes, required = (schema.parameters.get(key) for key in ("properties", "required"))
     found = {}
     for name in required if isinstance(required, list) else []:

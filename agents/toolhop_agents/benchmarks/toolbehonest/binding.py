@@ -47,7 +47,7 @@ def _asked_level(messages: Sequence[Message]) -> int:
 
 
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Give the gold answer; a missing tool has its description from the solvable twin."""
+    """Give the gold answer; a missing tool is described as in the solvable twin."""
     gold, level = Gold.of(item.gold), _asked_level(messages)
     if level == 1:
         return _answer([gold.verdict])
@@ -80,7 +80,7 @@ def _answer(lines: Iterable[str]) -> Reply:
 
 TWINS = ("solvable", "unsolvable")
 OFFICIAL_LEVELS = {f"level_{level}": mode for level, mode in enumerate(MODES[:3], 1)}
-"""Our mode for each level name of the official file."""
+"""Our mode for each level of the official file."""
 
 
 def _read(path: Path) -> Answers:
