@@ -27,6 +27,7 @@ class Cancelled(Exception):
 
 
 class _OneBack(Exception):
+    """Raised to return to the previous field."""
 
 
 @dataclass(frozen=True, slots=True)
