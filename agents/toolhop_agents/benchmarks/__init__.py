@@ -1,7 +1,7 @@
 """The binding of each benchmark, by the benchmark's name.
 
-A package adds a binding with an entry point in the group ``toolhop.bindings`` that is a `Binding`,
-under the name of its benchmark (`toolhop_env.benchmarks`).
+A package adds a binding with an entry point in the group ``toolhop.bindings``, named after its
+benchmark, whose object is a `Binding` (`toolhop_env.benchmarks`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from toolhop_tools.secrets import http_url
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST = 10**9
-"""Maximum of any count. A larger value is surely a typo, and would never finish."""
+"""Maximum of any count. A larger value is surely a typo, and the command would never finish."""
 
 
 def allowed(kind: click.IntRange | click.FloatRange) -> str:

@@ -101,7 +101,7 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
 
 # fmt: on
 async def _make(work: Work, kept: FamilyFile) -> bool:
-    """Make the missing families; return True if a signal interrupted the work."""
+    """Generate the families still missing; return True if a signal interrupted the work."""
     shown = Steps(ErrorConsole(), "perturb", len(work.chosen))
 
     def add(item: Item, family: Family | None) -> None:

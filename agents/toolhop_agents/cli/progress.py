@@ -50,7 +50,7 @@ class _Bar(rich_progress.Progress):
         super().__init__(*columns, console=console, disable=not console.is_terminal)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """Return the lines at each refresh, since the figures include the age of the last reply."""
+        """Rebuild the lines at each refresh: the figures include the age of the last reply."""
         yield from super().get_renderables()
         if figures := self._steps.figures:
             yield plain(figures)

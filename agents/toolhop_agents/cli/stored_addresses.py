@@ -33,11 +33,11 @@ class StoredAddress:
     """The models, as in the setting: one, or several judges separated by commas."""
     base_url: str | None
     options: tuple[str, ...] = ()
-    """Further request parameters, which may contain values of environment variables."""
+    """Further request parameters, which may refer to environment variables."""
 
     @property
     def keys(self) -> Iterator[str]:
-        """Secrets that would be sent to the address; no key counts if it is OpenAI's own."""
+        """Secrets that would be sent to the address, except an OpenAI key sent to OpenAI."""
         for model in filter(None, map(str.strip, self.models.split(","))):
             provider, slash, _ = model.removeprefix("litellm/").partition("/")
             if not slash or (provider == OPENAI and is_openai(self.base_url)):

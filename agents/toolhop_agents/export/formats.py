@@ -1,6 +1,6 @@
 """The formats of `toolhop export --to`: built-in ones, and those of installed packages.
 
-A package adds a format with an entry point in the group ``toolhop.exporters`` that is an
+A package adds a format with an entry point in the group ``toolhop.exporters`` whose object is an
 `Exporter`.
 """
 

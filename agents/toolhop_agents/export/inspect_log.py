@@ -122,7 +122,9 @@ class LogFile:
 
 
 def write_logs(stores: Sequence[RunStore], folder: Path, *, overwrite: bool = False) -> Written:
-    """Write the logs of the runs to `folder`, with only one trace at a time in memory.
+    """Write the logs of the runs to `folder`, all logs of one run in the same pass.
+
+    Only one trace at a time is in memory.
 
     Raises:
         MissingExtra: inspect_ai is not installed.

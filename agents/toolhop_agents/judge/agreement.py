@@ -171,7 +171,7 @@ class Verdicts:
 def _answered(
     trace: Trace, given: Mapping[str, Judgement] | None
 ) -> Iterator[tuple[LlmQuestion, JSON]]:
-    """Yield a judge's verbal questions with its answers; if `given` is None, the rules' answers."""
+    """Yield each `LlmQuestion` with the judge's answer, or the rules' if `given` is None."""
 
     def said(question: object) -> JSON:
         if not isinstance(question, LlmQuestion):

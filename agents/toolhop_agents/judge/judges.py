@@ -140,7 +140,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """A model that answers verbal questions. Similarity questions stay open."""
+    """A model that answers each `LlmQuestion`. Similarity questions stay open."""
 
     model: Model
     votes: int = 1
