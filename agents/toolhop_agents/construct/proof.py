@@ -288,8 +288,8 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
 async def closed_book(context: Context, asker: Asker, item: Item) -> tuple[bool, dict[str, JSON]]:
     """Ask a model in ToolHop's direct mode; return whether the criterion holds, and its figure.
 
-    In a closed world every reply must be wrong, as its facts are invented; for the real world the share
-    is only recorded.
+    In a closed world every reply must be wrong, as its facts are invented; for the real world the
+    share is only recorded.
 
     Raises:
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
