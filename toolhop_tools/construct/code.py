@@ -1,4 +1,4 @@
-"""Stage C: what can be said of a function without running it, and how it is put together. Pure."""
+"""Stage C: static checks of a function, and assembly of the tool's program. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OUTWARD = frozenset(
 
 
 def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
-    """The tool's program: its table, where it has one, and then its function."""
+    """Return the program of a tool: its table, if it has one, followed by its function."""
     source = f"{table(facts.records)}\n\n{code}" if isinstance(facts, Records) else code
     return Program(source.rstrip() + "\n", schema.name)
 
@@ -34,8 +34,8 @@ def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
 def code_findings(
     code: str, schema: ToolSchema, facts: Records | Pairs, gold: str | None
 ) -> Findings:
-    """The checks of a source as it stands. `gold` is the answer that it must not hold, where it is
-    known.
+    """Check a source without running it. `gold`, if known, is the answer that it must not
+    contain.
     """
     try:
         tree = ast.parse(code)
@@ -67,7 +67,7 @@ def _more(tree: ast.Module, name: str, facts: Records | Pairs) -> Iterator[str]:
 
 
 def is_literal(node: ast.expr) -> bool:
-    """Whether an expression is a value that is written out."""
+    """Whether an expression is a literal value."""
     try:
         ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -86,7 +86,9 @@ def _parameters(tree: ast.Module, schema: ToolSchema) -> Iterator[str]:
 
 
 def _unsteady(tree: ast.Module) -> Iterator[str]:
-    """Reads what can change between calls. State that calls leave is found by running them."""
+    """Report anything whose value can change between calls. State left by calls is detected by
+    running them.
+    """
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
@@ -116,5 +118,5 @@ def _gold(tree: ast.Module, gold: str | None, facts: Records | Pairs) -> Iterato
 
 
 def no_gold(source: str, gold: str, facts: Records | Pairs, place: Place) -> Findings:
-    """The same check once the answer is known."""
+    """Check that the source does not contain the gold, once the answer is known."""
     return judged("gold-only-in-table", _gold(ast.parse(source), gold, facts), place)
