@@ -1,4 +1,4 @@
-"""Items to certificates: each hop's search, and what follows for the item."""
+"""Certification of items: the search for each hop, and its consequences for the item."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from toolhop_tools.errors import shown
 from toolhop_tools.model import Item
 
 MOST_LOST = 2
-"""Times that an item is begun again after its worker was lost."""
+"""Number of times an item is started again after its worker was lost."""
 
 
 def asked(item: Item, at: int, returned: Mapping[int, str]) -> Asked:
-    """What hop `at` (from 0) asks; `returned` are earlier answers as tools spelled them."""
+    """Return the question of hop `at` (from 0); `returned` has earlier answers as their tools
+    spelled them.
+    """
     hop, earlier = item.hops[at], tuple(hop.answer for hop in item.hops[:at])
     found = mentions(hop.question, earlier)
     return Asked(hop.answer, found, earlier, item.question, dict(returned))
@@ -83,10 +85,11 @@ def _verdict(
 
 
 def _chain_fault(item: Item, proofs: Sequence[HopProof], returned: Mapping[int, str]) -> str:
-    """What keeps proven hops from being a way from the item's question to its answer; or nothing.
+    """Return why the proven hops do not lead from the item's question to its answer; empty if they
+    do.
 
-    Each value of a call has to come from the item's question, a document or an earlier answer,
-    and each answer but the last has to go into a later call.
+    Each value of a call must come from the item's question, a document or an earlier answer, and
+    each answer but the last must be used by a later call.
     """
     calls = [proof.arguments for proof in proofs]
     used = {edge.hop for proof in proofs if proof.arguments is not None for edge in proof.edges}

@@ -72,6 +72,7 @@ class Verifier:
             return [await session.call(program, dict(call)) for call in calls]
 
     async def once(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+        """Run one call."""
         return (await self.call(program, [arguments]))[0]
 
     async def results(self, program: Program, calls: Sequence[Mapping[str, JSON]]) -> list[JSON]:
