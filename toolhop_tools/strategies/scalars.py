@@ -1,4 +1,6 @@
-"""Numbers and texts within bounds, edge cases among them, small and readable ones first."""
+"""Strategies for numbers and texts within bounds, including edge cases; small, readable values
+first.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ from toolhop_tools.strategies.formats import FORMATS, dates
 from toolhop_tools.strategies.schema import Fits
 
 MOST_INTEGER = 10**999
-"""A call carries integers of at most 1000 digits; of that length none is made."""
+"""Largest integer that is generated; a call carries integers of at most 1000 digits."""
 LONGEST_TEXT = 100_000
-"""Characters of a text that a schema may ask for."""
+"""Maximum length of a text that a schema may require, in characters."""
 NUMBER_RULES = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _USUAL = 2**63 - 1
 _LONG_FROM = 50
@@ -36,7 +38,9 @@ _TEXTS = (
 
 
 def whole_range(rules: Mapping[str, Any], unit: Fraction) -> tuple[int | None, int | None]:
-    """The least and the greatest factor of `unit` within the bounds, either of which may lack."""
+    """Return the least and greatest multiple of `unit` within the bounds, as factors; None if
+    unbounded.
+    """
     lows, highs = list[int](), list[int]()
     if "minimum" in rules:
         lows.append(math.ceil(Fraction(rules["minimum"]) / unit))
@@ -50,10 +54,10 @@ def whole_range(rules: Mapping[str, Any], unit: Fraction) -> tuple[int | None, i
 
 
 def integers(rules: Mapping[str, Any], place: Place) -> st.SearchStrategy[Any]:
-    """Whole numbers, never as floats.
+    """Return a strategy for integers, never as floats.
 
     Raises:
-        UnsatisfiableSchema: there is none within the bounds.
+        UnsatisfiableSchema: no integer is within the bounds.
     """
     step = Fraction(str(rules.get("multipleOf", 1))).numerator
     given_low, given_high = whole_range(rules, Fraction(step))
@@ -75,10 +79,11 @@ def integers(rules: Mapping[str, Any], place: Place) -> st.SearchStrategy[Any]:
 
 
 def numbers(rules: Mapping[str, Any], fits: Fits, place: Place) -> st.SearchStrategy[Any]:
-    """Whole numbers and floats; `fits` says whether one keeps to the bounds.
+    """Return a strategy for integers and floats; `fits` checks whether a number is within the
+    bounds.
 
     Raises:
-        UnsatisfiableSchema: there is none within the bounds.
+        UnsatisfiableSchema: no number is within the bounds.
     """
     parts: list[st.SearchStrategy[Any]] = []
     with contextlib.suppress(UnsatisfiableSchema):
@@ -125,17 +130,17 @@ def _multiples(rules: Mapping[str, Any], fits: Fits) -> list[st.SearchStrategy[A
 def texts(
     rules: Mapping[str, Any], fits: Fits, place: Place, *, day: bool = False
 ) -> st.SearchStrategy[Any]:
-    """Texts.
+    """Return a strategy for texts.
 
     Args:
-        rules: the keywords.
-        fits: whether a text fits the keywords; asked where that does not follow.
-        place: for messages.
-        day: the text seems to be wanted for a date.
+        rules: the keywords of the schema.
+        fits: function that checks a text against the keywords, used if fit is not guaranteed.
+        place: path of the schema, for messages.
+        day: whether the parameter seems to expect a date.
 
     Raises:
         UnsatisfiableSchema: no length is within the bounds.
-        UnsupportedSchema: the pattern is not understood, or the text too long.
+        UnsupportedSchema: the pattern is not supported, or the text is too long.
     """
     low, high = int(rules.get("minLength", 0)), rules.get("maxLength")
     high = None if high is None else int(high)
