@@ -1,8 +1,8 @@
-"""Schemas that no strategy can be made of.
+"""Errors for schemas that no strategy can be made for.
 
 SchemaFault
-├── UnsupportedSchema     the schema says something that is not understood here
-└── UnsatisfiableSchema   no value that a call could carry fits the schema
+├── UnsupportedSchema     the schema uses an unsupported feature
+└── UnsatisfiableSchema   no value that a call can carry fits the schema
 """
 
 from __future__ import annotations
