@@ -120,7 +120,7 @@ def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[
     if path is None or isinstance(part, dict):
         part = _placed(value, part, hops)
     if isinstance(part, str):
-        # The hop's own result has its answer within a text.
+        # The hop's own result contains the answer within a text.
         within = [hop.answer for hop in hops if hop.reading and hop.reading.span is not None]
         part = next((answer for answer in within if says(part, answer)), part.strip())
     return None if part == "" or isinstance(part, dict) else part

@@ -84,7 +84,7 @@ async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int
         for variant in randomised(task, step.arguments, TRIES, f"{seed}/{item.id}/{at}/sibling"):
             replaced = replaced_by(step.arguments, variant)
             other = plan.of(Sibling(replaced, tuple(hop.answer for hop in chain.hops)))
-            # Answers of the item itself are not looked for in the results of another record.
+            # Do not look for the item's own answers in the results for another record.
             hops = [replace(hop, answer="") for hop in chain.hops]
             runs = await run_plan(other, tools, call, hops) if replaced else ()
             if not runs or not comes_through(other, runs):

@@ -120,7 +120,7 @@ def sibling_vote(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vot
 def _is_answer(run: StepRun, chain: Chain) -> bool:
     if run.value is not None and same_answer(chain.answer, run.value):
         return True
-    # The last hop's result may have the answer in another notation.
+    # The last hop's result may contain the answer in another notation.
     last = chain.hops[-1]
     return (
         same_answer(chain.answer, last.answer)

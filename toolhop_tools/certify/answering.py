@@ -106,7 +106,7 @@ def values(value: JSON, arguments: Mapping[str, JSON]) -> list[Answer]:
     Errors and reports that nothing was found have no answers. Values that repeat an argument count
     only if there are no others.
     """
-    # A search that finds nothing gives minus one; of numbers alone it is a number.
+    # Minus one means that a text was not found; among numbers it is a number.
     texts = [leaf for _, leaf in scalars(dict(arguments)) if isinstance(leaf, str)]
     if tells_of_error(value) or (value == -1 and texts):
         return []
@@ -144,7 +144,7 @@ def answers(
             return 0
         if says(asked, fields[-1]):
             return MOST_WORDS + 3
-        # Verbatim: the field of which the sub-question has most words, units and the like aside.
+        # Prefer the field with most words in the sub-question, ignoring units and the like.
         own = {word for word in parts_of(fields[-1]) if len(word) > 2 and not word.isdigit()}
         if verbatim := len(own & asked_words):
             return min(verbatim, MOST_WORDS) + 2
@@ -234,7 +234,7 @@ def _within(answer: Answer, arguments: Mapping[str, JSON], asked: str) -> Answer
         for parts, name in own.items()
         if parts and not any(len(other) > len(parts) and runs(parts, other) for other in own)
     ]
-    # "Ida Marsh in 1902" is two things.
+    # "Ida Marsh in 1902" names two things.
     several = len(whole_ones) != 1 or (
         whole_date(whole_ones[0]) is None
         and len(name_words(whole_ones[0])) > 1
@@ -277,7 +277,7 @@ def reading(
         found = judge(gold, part, {})
         if found is not None and found.span is None and not found.path:
             return replace(found, path=path)
-        # A list of one thing is that thing.
+        # A list of one element counts as that element.
         if not isinstance(part, list) or len(part) != 1:
             return None
         path, part = (*path, 0), part[0]

@@ -44,7 +44,7 @@ class KnownCalls:
         most_cut: int = MOST_CUT,
     ) -> list[CallRun | None]:
         """See `RunBatch`."""
-        # As they are written: the order of names can matter, and 1 is not 1.0.
+        # Unsorted, since the order of names can matter; 1 and 1.0 differ.
         keys = [(program, json.dumps(dict(arguments))) for arguments in sets]
         runs = [self.found.get(key) for key in keys]
         left = [at for at, run in enumerate(runs) if run is None]

@@ -149,7 +149,7 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
     found = asked.mentions
     answers = [answer for _, answer in found.answers]
     spelled = [asked.returned[hop] for hop, _ in found.answers if hop in asked.returned]
-    # Code that reads a number from text seldom reads thousands commas.
+    # Code that parses a number seldom accepts thousands separators.
     numbers = [one.replace(",", "") for one in answers if "," in one and plain_number(one)]
     start = 0.3 if answers else 0.0
     yield from _costed(answers, 0.0, 0.02, "answer")
@@ -157,7 +157,7 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
     yield from _costed(spelled, 0.25, 0.02, "answer")
     yield from _costed(found.names, start, 0.1, "question")
     yield from _costed(found.quoted, start + 0.05, 0.1, "question")
-    # The question's own words, in the code's spelling.
+    # Words of the question, in the code's spelling.
     yield from _costed(named_in(source.texts, found.text)[:10], 0.35, 0.05, "question")
     for at, name in enumerate((*found.names, *answers)):
         yield from _costed(_variants(name), 0.9 + 0.1 * at, 0.0, "reworded")
@@ -218,7 +218,7 @@ def _dates(asked: Asked) -> Iterator[Choice]:
 def _lists(asked: Asked) -> tuple[tuple[str, ...], ...]:
     answers = tuple(answer for _, answer in asked.mentions.answers)
     every = asked.mentions.names
-    # Without names that are a part or another form of one before them.
+    # Skip names that are a part or another form of an earlier one.
     known = [[words(one) for one in every[:at]] for at in range(len(every))]
     pairs = zip(every, known, strict=True)
     names = tuple(n for n, before in pairs if not any(runs(name_words(n), one) for one in before))

@@ -101,7 +101,7 @@ def _chain_fault(item: Item, proofs: Sequence[HopProof], returned: Mapping[int, 
         alone = Asked(hop.answer, mentions(item.question, earlier), earlier, "", dict(returned))
         task = Task(hop, asked(item, at, returned))
         for leaf in task.leaves(arguments):
-            # What a document lists is no word of the question.
+            # Values that a document lists do not count as words of the question.
             named = " ".join(notations_named(leaf.about))
             about = leaf.about if counts_from_zero(leaf.about) else named
             plain = replace(leaf, schema={}, about=about)

@@ -191,7 +191,7 @@ class Ranking:
             for ranked in self.waiting
             if ranked.is_grounded is grounded and (outranked or not self._is_below(ranked))
         ]
-        # What outranks a call has a higher sum.
+        # A call that outranks another has a higher sum.
         left.sort(key=lambda ranked: -sum(ranked.standing))
         return left[: min(BATCH, max(0, self.most - self.calls.executions))]
 

@@ -105,14 +105,14 @@ def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
     if whole and text in asked.text:
         return Ground.SAID
     if len(leaf.path) > 1 and isinstance(literal(text), list):
-        # A list that is written out is no element of another.
+        # A text that denotes a list is not an element of another list.
         return Ground.NOWHERE
     found = stems(name_words(text.replace("_", " ")))
     if _says(asked.text, leaf.about, text):
         if plain_number(text) is not None and text not in words(asked.text):
             return Ground.CHANGED
         quoted = plain_number(text) is not None or not runs(found, stems(words(asked.text)))
-        # Beside names, a stretch of the sub-question is not the thing that it speaks of.
+        # If there are names, other words of the sub-question are not its subject.
         return Ground.SAID if quoted or not asked.named else Ground.CHANGED
     if found and len(text) > 1 and runs(found, stems(words(leaf.about))):
         return Ground.SCHEMA
@@ -139,7 +139,7 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
     """
     whole = tuple(DIGITS.get(word, word) for word in stems(words(asked.text)))
     left, found = list(whole), []
-    # A field that another argument has is named as often as it is asked for.
+    # Field names shared with another argument may be used any number of times.
     fields = {step for leaf in own for step in leaf.path[1:] if isinstance(step, str)}
     parts = {part for _, day in dates_in(asked.text) for part in (day.year, day.month, day.day)}
     content = [leaf for leaf in own if not leaf.is_option and leaf.value not in fields | parts]

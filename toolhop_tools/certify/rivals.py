@@ -66,7 +66,7 @@ def _additions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterato
     lacks.
     """
     left_out = [name for name in wanted(task) if not holds(own, name)]
-    # "First" is in "first name" as well, and what most tools take by default.
+    # "First" also occurs in "first name", and is the default of most tools.
     ordinals = [text for text in task.asked.mentions.ordinals if text != "1"]
     in_words = [text for text in ordinals if not holds(own, text)]
     for name in task.properties:
@@ -114,7 +114,7 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
         listed = leaf.choices[:12]
         yield from (value for value in listed if value != leaf.value and value not in others)
     elif isinstance(leaf.value, bool):
-        # One that no schema describes is part of a record, as of a list's row.
+        # A boolean without a schema is part of a record, such as a row of a list.
         yield from [not leaf.value] if leaf.schema else []
     elif isinstance(leaf.value, str):
         yield from _other_texts(task.asked, leaf.value, others)

@@ -139,7 +139,7 @@ class Search:
         gold = self.task.asked.gold
         random = randomised(self.task, tried.arguments, self.basis.audit, self.seed)
         ran = await self.calls.beside(random)
-        # Of calls that answer, an error is no other answer.
+        # Errors do not count as other answers if all calls that answer hit the gold.
         answered = [other for other in ran if self.ranking.answers_of(other)]
         hits = [judge(gold, other.value, other.arguments) is not None for other in ran]
         if sum(hits) == len(answered) > 1:
@@ -233,7 +233,7 @@ class Search:
         if tried and not any(call.text for call in tried):
             again = await self.calls.alone(tried[0].candidate)
             failed = failure(again.outcome) or failure(tried[0].outcome)
-            # What raises may want an optional parameter that no call of those tried gave.
+            # A call that raises may need an optional parameter that no call has tried.
             is_whole = len(self.task.required) == len(self.task.properties)
             if failed is not None and (is_whole or not isinstance(again.outcome, Raised)):
                 return self._failed(failed, again)
@@ -252,7 +252,7 @@ class Search:
         tried = await self.calls.alone(next(chain(at_hand(self.task), filled(self.task), (bare,))))
         failed, source = failure(tried.outcome), self.task.source
         if known.defect is Defect.NOT_CALLABLE and not (source.parses and source.defined):
-            # What the sandbox says is exact: a line, a refused import.
+            # The sandbox's message is exact: it names a line or a refused import.
             return None if failed is None else self._failed(failed, tried)
         return self._failed(known, tried)
 

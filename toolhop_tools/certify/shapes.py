@@ -61,7 +61,7 @@ def _edge(
 ) -> Edge | None:
     for hop in free:
         if same_answer(asked.earlier[hop], text):
-            # Of two equal answers the next one is for the next argument.
+            # If two answers are equal, the next argument gets the other one.
             free.append(free.pop(free.index(hop)))
             return Edge(hop + 1, path, equal=True)
     asked_words = words(asked.mentions.text)

@@ -137,7 +137,7 @@ def is_chosen(task: Task, leaf: Leaf) -> bool:
     if not isinstance(leaf.value, str) or not says(task.asked.text, leaf.value):
         return False
     others = [as_text(choice) for choice in leaf.choices if choice != leaf.value]
-    # "Snub cube" says cube as well, and does not mean it.
+    # "Snub cube" contains cube but does not mean it.
     return not any(says(other, leaf.value) and says(task.asked.text, other) for other in others)
 
 

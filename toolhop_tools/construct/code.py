@@ -103,7 +103,7 @@ def _unsteady(tree: ast.Module) -> Iterator[str]:
 
 def _gold(tree: ast.Module, gold: str | None, facts: Records | Pairs) -> Iterator[str]:
     number = plain_number(gold or "")
-    # Small numbers are counts, bases and places; a tool with a table needs none.
+    # Small numbers may be counts, bases or indices; a tool with a table needs few.
     telling = number is not None and abs(number) >= (3 if isinstance(facts, Records) else 100)
     for node in ast.walk(tree):
         if not gold or not isinstance(node, ast.Constant) or isinstance(node.value, bool):

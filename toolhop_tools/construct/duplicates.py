@@ -82,7 +82,7 @@ class Against:
             values = values_of(item)
             self._marks = dict.fromkeys(_marks(item), item.id) | self._marks
             for gram in _grams_of(item):
-                # Without hops nobody knows which words are values.
+                # Without hops it is not known which words are values.
                 if not self._grams.get(gram, ("", False))[1]:
                     self._grams[gram] = item.id, not item.hops or _holds(gram, values)
 

@@ -98,7 +98,7 @@ def _referring(question: str, earlier: Sequence[str]) -> str:
     """
     by_spelling: dict[str, list[int]] = {}
     for number, answer in enumerate(earlier, 1):
-        # An answer, and the same without what stands after a comma or in brackets at its end.
+        # The answer, and its short form without anything after a comma or bracket.
         short = answer.split(",")[0].split(" (")[0].strip()
         for spelling in filter(None, dict.fromkeys((answer, short))):
             by_spelling.setdefault(spelling, []).append(number)

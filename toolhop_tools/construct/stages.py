@@ -107,7 +107,7 @@ class Findings:
 
     def to_json(self) -> dict[str, JSON]:
         """Return a row of the ledger, as `FINDINGS` reads it."""
-        # Pydantic would spoil the half characters that a tool can be tested with.
+        # Pydantic would corrupt the lone surrogates that tools are tested with.
         rows = map(asdict, self.problems)
         problems: list[JSON] = [
             {name: value for name, value in row.items() if value is not None} for row in rows

@@ -105,7 +105,7 @@ def _limit_trials(schema: ToolSchema, contract: Contract, plain: Sequence[Call])
             beyond = (edge + step * by for by in (1, 10, 0.5))
             outside = [{**plain[0], limit.parameter: value} for value in beyond]
             outside = [call for call in outside if takes(schema, call)]
-            # No record has to have a key at the edge. Limits may depend on each other.
+            # A record need not have a key at the limit. Limits may depend on each other.
             within = [] if limit.parameter in keys else plain
             inside = [{**call, limit.parameter: edge} for call in within]
             inside = [call for call in inside if takes(schema, call)]
@@ -139,7 +139,7 @@ def _error_trials(
         listed = [as_text(record[field]) for record in facts.records if field in record]
         known = [*dict.fromkeys(listed)]
         taken, first = {*map(_squeezed, known)}, known[0]
-        # Near keys differ slightly from a key of the table.
+        # Keys that differ slightly from a key of the table.
         near = (first[:-1], first[1:], first[:3], f"{first}x", f"{first} {known[-1]}")
         others = [key for key in (*near, *literals) if _squeezed(key) not in taken]
         for key in (UNKNOWN_KEY, *dict.fromkeys(others)):
@@ -229,7 +229,7 @@ def _variants(text: str, kind: Forgives) -> Iterator[str]:
     """Return other spellings of the text that differ in one way."""
     match kind:
         case Forgives.CASE:
-            # Some letters have no single one in the other case.
+            # Some letters have no single-letter counterpart in the other case.
             made = [other for other in (text.upper(), text.lower()) if len(other) == len(text)]
         case Forgives.ACCENTS:
             apart = unicodedata.normalize("NFD", text)
@@ -265,6 +265,6 @@ def equal(one: JSON, other: JSON) -> bool:
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(equal(a, b) for a, b in pairs)
     if _is_number(one) and _is_number(other) and float in {type(one), type(other)}:
-        # Floats of the same computation differ in their last digits by the order of its steps.
+        # The order of operations affects the last digits of floats.
         return math.isclose(cast("float", one), cast("float", other), rel_tol=1e-9, abs_tol=1e-9)
     return canonical(one) == canonical(other)

@@ -276,7 +276,7 @@ def tool_findings(tool: Tool, verdicts: Mapping[str, PropertyVerdict]) -> Findin
         if isinstance(verdict, Fails):
             problems += [_problem(tool, example) for example in verdict.found]
         elif isinstance(verdict, NotApplicable) and name != "examples":
-            # Without a gold call there is none to judge yet.
+            # There may be no gold call to judge yet.
             if name != "gold-call":
                 problems.append(Problem(name, f"{name} cannot be judged: {verdict.reason}"))
         else:

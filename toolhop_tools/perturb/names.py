@@ -43,7 +43,7 @@ def _new_names(order: Sequence[str], words: Words, rng: random.Random) -> dict[s
     for name in sorted(order):
         new = _letters(name, rng)
         while new in renamed.values() or new in order:
-            # A short name may have no other of its length: it grows.
+            # All short names of this length may be taken, so lengthen it.
             new = _letters(f"{new}x", rng)
         renamed[name] = new
     return renamed

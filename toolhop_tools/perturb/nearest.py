@@ -36,7 +36,7 @@ class TfIdf:
                 ignored.
         """
         known = Counter(word for text in texts for word in text)
-        # A word that every text has tells nothing, and weighs nothing.
+        # A word that occurs in every text is uninformative and gets weight zero.
         self._idf = {word: math.log(len(texts) / count) for word, count in known.items()}
         self._unknown = math.log(len(texts)) if unknown and texts else 0.0
 
@@ -67,7 +67,7 @@ class Nearest:
         for item in items:
             for tool in item.all_tools.values():
                 found.setdefault(_key(tool), (item.id, tool))
-        # In an order of their own, so that of tools that are equally near the first comes first.
+        # Sorted, so that ties in similarity are broken in the same way every time.
         self._tools = sorted(found.values(), key=lambda one: (one[0], one[1].name))
         texts = [Counter(words(tool.schema)) for _, tool in self._tools]
         self._weights = TfIdf(texts)

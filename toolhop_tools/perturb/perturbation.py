@@ -77,7 +77,7 @@ class Perturbation:
         """
         found: list[ItemChange] = [partial(shuffled, seed=seed)] if self.shuffled else []
         if self.distractors:
-            # numpy, imported only when used
+            # Import numpy only if it is used.
             from toolhop_tools.perturb.distractors import Choice, distracted
             from toolhop_tools.perturb.nearest import Nearest
 
@@ -91,7 +91,7 @@ class Perturbation:
             found.append(partial(redescribed, words=self.descriptions, seed=seed))
         if self.parameters is not Words.AS_IS:
             found.append(partial(redescribed, words=self.parameters, seed=seed, of_parameters=True))
-        # Last: what else is drawn goes by the tools' own names, and numbers follow the order.
+        # Last, since other draws depend on the original names, and numbering on the order.
         if self.names is not Words.AS_IS:
             found.append(partial(renamed, words=self.names, seed=seed))
         return tuple(found)

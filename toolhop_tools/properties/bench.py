@@ -71,7 +71,7 @@ async def open_workers(
             )
             await stack.enter_async_context(sandbox)
             sessions[setting] = await stack.enter_async_context(sandbox.session())
-            # The first decides for all, and warns once.
+            # The first sandbox decides for all, so that any warning appears once.
             kind = cast("Kind", sandbox.description["kind"])
         yield Workers(sessions)
 

@@ -209,7 +209,7 @@ def signature(case: Case) -> PropertyVerdict:
         found += _defaults(function.args, tool.schema.parameters)
         found += _needless(function.args, tool.schema.parameters)
         names_ |= default_nodes(function.args).keys()
-    # The function itself is looked up too.
+    # Plus one for the lookup of the function itself.
     return judged("signature", len(names_) + 1, found)
 
 
@@ -289,5 +289,5 @@ def _valid_sample(root: Mapping[str, JSON], inner: Mapping[str, JSON], value: JS
     try:
         return jsonschema_rs.Draft202012Validator({**shared, **inner}, offline=True).is_valid(value)
     except (jsonschema_rs.ValidationError, ValueError, jsonschema_rs.ReferencingError):
-        # A reference to elsewhere in the schema: the whole would be needed to judge it.
+        # A reference to elsewhere in the schema cannot be judged without the whole.
         return True

@@ -121,7 +121,7 @@ def _run(
 
     phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
     how = hypothesis.settings(
-        # Some are drawn twice; both ways of running must begin with the same ones.
+        # Some examples are drawn twice; both modes must begin with the same ones.
         max_examples=2 * count + 10,
         database=None,
         deadline=None,

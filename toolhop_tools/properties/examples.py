@@ -83,7 +83,7 @@ class Examples:
         ]
         if not formats:
             return near
-        # The simulator takes a format for a remark, so refusing these is up to the tool.
+        # The simulator does not enforce formats, so the tool itself must refuse these.
         faulty = st.builds(_misformed, self.valid_strategy, st.sampled_from(formats))
         return st.one_of(near, faulty)
 
@@ -101,7 +101,7 @@ class Examples:
         found: dict[str, Arguments] = {}
         for arguments in (*filter(self.fit, known), *self.drawn_valid):
             found.setdefault(draw.text_of(dict(arguments)), dict(arguments))
-        # What was stored is never cut off by the number.
+        # Stored examples are never dropped, whatever the number.
         return list(found.values())[: max(self.count, len(self._before))]
 
     @cached_property

@@ -130,7 +130,7 @@ def begin(job: CheckJob, heard_s: Synchronized[float], stop: Synchronized[int]) 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _die_with_asker()
     if job.store is not None:
-        # Hypothesis's caches go beside the store and not into a folder of their own.
+        # Put Hypothesis's caches beside the store, not into a folder in the working directory.
         os.environ.setdefault(_CACHES, str(job.store.folder.parent / "hypothesis"))
     for name in LOADED:
         importlib.import_module(name)
@@ -146,7 +146,7 @@ def _die_with_asker() -> None:
     asker = multiprocessing.parent_process()
     if asker is None:
         return
-    # A pipe whose other end the asker holds.
+    # A pipe whose other end the requesting process holds.
     end = asker.sentinel
     fcntl.fcntl(end, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(end, fcntl.F_SETOWN, os.getpid())

@@ -58,7 +58,7 @@ class _Pool:
         given = job, self.heard_s, self.stop
         self.executor = ProcessPoolExecutor(1, _FORKED, lane.begin, given)
         before = set(multiprocessing.active_children())
-        # Ctrl-C is for the parent alone, which ends its lanes in order: the process inherits this.
+        # The process inherits this mask, as only the parent handles Ctrl-C and ends its lanes.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self.began = self.executor.submit(os.getpid)
@@ -82,7 +82,7 @@ class _Pool:
         try:
             text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
         except OSError:
-            return 0.0  # it has ended, which is seen elsewhere
+            return 0.0  # the process has ended, which is detected elsewhere
         fields = text.rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -97,9 +97,9 @@ class _Pool:
         """Wait for the process to end, and kill it after `grace_s` seconds."""
         try:
             self.process.join(grace_s)
-        finally:  # also at a second Ctrl-C: no more patience
+        finally:  # on a second Ctrl-C too, without waiting any longer
             self.process.kill()
-            # A second shutdown does not wait, so the process is waited for itself.
+            # A second shutdown does not wait, so join the process directly.
             self.process.join()
             self.executor.shutdown(cancel_futures=True)
 
@@ -196,7 +196,7 @@ class Lane:
             except BrokenProcessPool:
                 self._lose(self._died(self._pool))
                 return
-        # The time of the start, which is long on a busy machine, counts for no tool.
+        # Startup, which is slow on a busy machine, does not count against any tool.
         if not self._pool.began.done():
             self._pool.heard_s.value = time.monotonic()
         if self.idle:

@@ -16,7 +16,7 @@ from toolhop_tools.pairing import parse_source
 _ENDS = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
 """Exceptions that end the process and are therefore no message to a model."""
 _BUILT_IN = {
-    name: value.__name__  # of IOError: OSError
+    name: value.__name__  # IOError is an alias of OSError
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
@@ -138,7 +138,7 @@ def known_keys(source: str) -> frozenset[str]:
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
                 among = parts
             case ast.Compare(left=left, ops=ops, comparators=others):
-                # A text after `in` is an alphabet, or is looked through: no record.
+                # A text after `in` is an alphabet or is searched, so it is not a key.
                 equal = all(isinstance(one, ast.Eq | ast.NotEq) for one in ops)
                 among = (left, *others) if equal else ()
             case ast.MatchValue(value=value):

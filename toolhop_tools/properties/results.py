@@ -183,7 +183,7 @@ def policy(case: Case) -> PropertyVerdict:
             return None
         steady = fact(case.alone(arguments)) == fact(under)
         if not steady or fact(case.alone(arguments, FREE)) != fact(free):
-            # It differs from call to call, and the policy is not to blame.
+            # The result differs from call to call, so the policy is not to blame.
             return None
         kind = "result differs" if isinstance(under, Returned) else words.kind_of(under)
         return _differs(f"{kind} under the policy", under, free, (BASE, FREE))

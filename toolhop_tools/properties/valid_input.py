@@ -83,7 +83,7 @@ def _raised_messages(
     """Yield a remark for each type of exception that the tool raises intentionally."""
     by_kind: dict[str, list[str]] = defaultdict(list)
     for sort, (_, outcome) in own.items():
-        if sort in suspects:  # not so where a smaller counter-example was looked for
+        if sort in suspects:  # not if the message was only seen while shrinking
             by_kind[words.kind_of(outcome)].append(sort)
     for kind, sorts in by_kind.items():
         arguments, outcome = own[sorts[0]]

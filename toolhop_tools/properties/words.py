@@ -52,7 +52,7 @@ def _told(outcome: Outcome) -> tuple[str, str]:
         case Returned(json_text):
             return "returns", f"returns {cut(json_text)}"
         case Raised(error, message, line):
-            # A tool may name its exceptions as it likes; a class is a word or two.
+            # A tool may give its exceptions any name; a failure class must be short.
             kind = f"raises {re.sub(r'[^A-Za-z0-9_.]', '?', error)[:60]}"
             said = f"{error}: {cut(message)}" if message else error
             return kind, f"raises {said} (line {line})" if line else f"raises {said}"

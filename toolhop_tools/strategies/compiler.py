@@ -124,7 +124,7 @@ class Compiler:
             kinds = [k for k in kinds if k != "integer" or "number" not in kinds]
             found = self._any_of([partial(self._of_type, kind, flat, spot) for kind in kinds], spot)
             hints = self.hints(flat, spot)
-            # Mapped, so that it stays one branch: favoured values are half of what is made.
+            # Mapped to keep it a single branch, so that half of the values are favoured ones.
             return found.map(lambda value: value) | st.sampled_from(hints) if hints else found
         choice = flat.choices[0]
         if math.prod(len(one.alternatives) for one in flat.choices) > MOST_COMBINED:
@@ -146,7 +146,7 @@ class Compiler:
                 faults.append(fault)
         if parts:
             return st.one_of(parts)
-        # One fault says more than a summary would.
+        # A single fault is more informative than a summary.
         if len(faults) == 1:
             raise faults[0]
         reasons = "; ".join(fault.reason for fault in faults)

@@ -94,10 +94,10 @@ def _within(
         if path:
             ensured(compiler, base)
     except SchemaFault:
-        return  # nothing can stand there, or nothing that is understood
+        return  # no value is possible there, or the schema is not supported
     for flaw in flaws(compiler, flat, spot):
         if not path and flaw.keyword == "type":
-            continue  # arguments that are not an object are another matter than arguments at fault
+            continue  # arguments that are not an object are a different kind of error
         with contextlib.suppress(SchemaFault):
             yield _Target(path, flaw, base if flaw.of is True else _base(compiler, path, flaw.of))
     if len(path) >= MOST_DEPTH:

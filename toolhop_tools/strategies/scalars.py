@@ -105,7 +105,7 @@ def _floats(rules: Mapping[str, Any], fits: Fits) -> list[st.SearchStrategy[Any]
     edges = [edge for edge in (*_FLOATS, *near) if abs(edge) < 1e300 and fits(edge)]
     if low == high or not (edges or fits((first + last) / 2)):
         return [st.sampled_from(edges)] if edges else []
-    # Minus zero is below zero to Hypothesis, and zero to a schema.
+    # Hypothesis treats -0.0 as below zero; schemas treat it as zero.
     plain = st.floats(first + 0.0, last + 0.0, allow_nan=False, allow_infinity=False).filter(fits)
     return [plain | st.sampled_from(edges) if edges else plain]
 
@@ -121,7 +121,7 @@ def _multiples(rules: Mapping[str, Any], fits: Fits) -> list[st.SearchStrategy[A
         return []
 
     def clean(value: float) -> bool:
-        # Readers differ in what floats do to a quotient: made is what all of them agree on.
+        # Validators differ in how they round quotients; generate only values they all accept.
         return fits(value) and (value / rules["multipleOf"]).is_integer()
 
     return [st.integers(low, high).map(lambda n: float(n * unit)).filter(clean)]
@@ -168,7 +168,7 @@ def _free_texts(low: int, high: int | None, fits: Fits, day: bool) -> st.SearchS
     if high is None or high >= 100:
         longest = 300 if high is None else min(high, 300)
         long = st.integers(max(low, 50), longest).map(lambda n: "a" * n)
-        # Mapped, so that the union stays one branch: long texts are slow, and read badly.
+        # Mapped to keep the union a single branch, so that long texts, which are slow, stay rare.
         parts[1] = (parts[1] | (parts[1] | long).map(str)).map(str)
     if day and (high is None or high >= 10) and low <= 10:
         parts.append(dates().filter(fits))

@@ -284,7 +284,7 @@ def _links(
 ) -> list[Link]:
     """Return the links of one call's arguments."""
     leaves = [leaves_of(call.value) for call in earlier]
-    # A list may be an answer as a whole, and hold its elements as answers too.
+    # A list may be an answer as a whole, and its elements may be answers too.
     whole: dict[str, Link] = {}
     named = [(edge, edge.argument.split(".")[0], edge.hop - 1) for edge in edges]
     for _, name, source in named:
@@ -295,7 +295,7 @@ def _links(
     for edge, name, source in named:
         if name not in whole:
             first = certificate.hops[source].reading
-            # The leaf that was the answer is preferred.
+            # Prefer the leaf that was the answer.
             path = first.path if first else ()
             ordered = sorted(leaves[source], key=lambda leaf: leaf.path != (*path,))
             links.append(_link(edge, gold, ordered))

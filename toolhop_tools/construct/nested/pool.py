@@ -153,7 +153,7 @@ async def pool_of(
         for at, hop in enumerate(item.hops):
             gold = proofs[at].arguments if proofs else (hop.gold and hop.gold.arguments)
             body, first = hop.tool.body, origins.get(hop.tool.name)
-            # Of two tools of one name the first is the pool's.
+            # If two tools share a name, the pool has the first.
             if not isinstance(body, Program) or not gold or (
                 first is not None and first.tools[hop.tool.name].body != body
             ):  # fmt: skip
@@ -169,7 +169,7 @@ async def pool_of(
         except Unfit:
             continue
         for call in calls:
-            # What a call takes from two answers makes sense of neither alone.
+            # A call that takes two answers does not show that either makes sense alone.
             for link in call.links if len({link.source for link in call.links}) == 1 else ():
                 source = calls[link.source]
                 pair = (source.tool.name, call.tool.name)
@@ -286,7 +286,7 @@ class Search:
             if twice or not takes(start.tool.schema, arguments):
                 continue
             value = returned(await self.run(start.tool.program, arguments))
-            # A result that is nothing, the same without the response, or said before is no use.
+            # Useless results: empty, unaffected by the response, or already seen.
             said = {canonical(part) for call in (*calls, start)
                     for part in (call.value, *call.arguments.values())}  # fmt: skip
             useful = any(leaf.value not in ("", [], {}, 0) for leaf in leaves_of(value))
