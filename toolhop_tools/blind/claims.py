@@ -75,9 +75,7 @@ def means(items: Sequence[Item]) -> dict[str, float]:
 
 
 def selection(chosen: Sequence[Item], items: Sequence[Item]) -> str:
-    """Describe how selected items differ from all, for example ``38 of 60 items: hops 4.1 (all
-    4.2)``.
-    """
+    """Describe how selected items differ from all: ``38 of 60 items: hops 4.1 (all 4.2)``."""
     own, whole = means(chosen), means(items)
     figures = ", ".join(f"{name} {own[name]:.1f} (all {whole[name]:.1f})" for name in own)
     return f"{len(chosen)} of {len(items)} items" + (f": {figures}" if figures else "")

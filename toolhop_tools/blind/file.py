@@ -22,9 +22,7 @@ from toolhop_tools.growing import RowFile
 
 
 class ReadingsError(ToolsError):
-    """A file of readings cannot be read or written; the message names the file and says what to
-    do.
-    """
+    """A file of readings cannot be read or written; the message names it and says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +51,8 @@ class ItemReading:
         return "" if self.certificate == certificate else "the item's certificate has changed"
 
     def share(self, hop: int) -> float:
-        """Return the share of ballots that reached a hop's answer by its own tool; hops count
-        from 1.
+        """Return the share of ballots that reached a hop's answer by its own tool; hops start at
+        1.
         """
         met = sum(hop in ballot.hops for ballot in self.ballots)
         return met / len(self.ballots) if self.ballots else 0.0

@@ -139,9 +139,7 @@ def form_problems(plan: Plan, tools: Mapping[str, ToolSchema]) -> Iterator[str]:
 
 
 def _invalid(number: int, step: Step, schema: Mapping[str, JSON]) -> Iterator[str]:
-    """Check arguments against the schema, as far as possible without the values of earlier
-    steps.
-    """
+    """Check arguments against the schema, as far as possible without earlier steps' values."""
     start = f"Step {number}: the arguments of {step.tool} are not valid"
     missing = [name for name in required(schema) if name not in step.arguments]
     unknown = undeclared(schema, step.arguments)

@@ -77,8 +77,7 @@ class Calls:
     executions: int = 0
     tried: list[Tried] = field(default_factory=list)
     cut: int = 0
-    """Number of calls that ran out of time or memory, died, or were skipped because of such
-    calls."""
+    """Number of calls that ran out of time or memory or died, and of calls skipped after those."""
 
     async def run(self, batch: Sequence[Candidate]) -> list[Tried]:
         """Run and record calls of the search; return an empty list once too many were cut off.

@@ -47,8 +47,7 @@ class Provenance(StrEnum):
     QUESTION = "question"
     """Parameters filled from the question and the schema."""
     SEARCH = "search"
-    """Parameters filled also from literals in the code, unnamed earlier answers, or
-    placeholders."""
+    """Parameters also filled from literals in the code, unnamed answers, or placeholders."""
 
 
 EXAMPLES = frozenset({Provenance.WRITTEN, Provenance.EXAMPLE})
@@ -153,9 +152,7 @@ class Task:
     def others(
         self, arguments: Mapping[str, JSON], made: Iterable[dict[str, JSON]], most: int
     ) -> list[dict[str, JSON]]:
-        """Return the first `most` distinct calls that the simulator accepts, excluding the call
-        itself.
-        """
+        """Return the first `most` distinct valid calls, excluding the call itself."""
         known = {key_of(arguments): arguments}
         for one in made:
             if len(known) > most:
@@ -187,9 +184,7 @@ def at_hand(task: Task) -> Iterator[Candidate]:
 
 
 def filled(task: Task) -> Iterator[Candidate]:
-    """Yield calls filled from pools: required parameters only, then with one or two optional
-    ones.
-    """
+    """Yield calls filled from pools: required parameters only, then one or two optional ones."""
     names = task.required
     pools = task.pools
     if any(not pools[name] for name in names):

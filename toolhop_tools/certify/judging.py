@@ -96,9 +96,7 @@ def _lists(value: JSON) -> Iterator[tuple[Path, list[JSON]]]:
 
 
 def literal(text: str) -> JSON:
-    """Return the list or object that a text denotes in JSON or Python, or None for any other
-    text.
-    """
+    """Return the list or object that a text denotes in JSON or Python, or None."""
     text = text.strip()
     if text[:1] not in {"[", "{", "("} or len(text) > LONGEST_CHARS:
         return None
@@ -140,16 +138,12 @@ _NUMBERS = re.compile(r"(?<![\w.,+-])[-+]?\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
 
 
 def _whole(text: str) -> str:
-    """Return a pattern for a text as whole words, treating hyphens and apostrophes as parts of
-    words.
-    """
+    """Return a pattern for a text as whole words, which may include hyphens and apostrophes."""
     parts = [re.escape(part) for part in text.split()]
     return r"(?<![\w])(?<!\w['’-])" + r"\s+".join(parts) + r"(?!\w|-\w|['’](?!s\b)\w)"
 
 
 def official_holds(gold: str, json_text: str) -> bool:
-    """Apply ToolHop's rule for a tool message: it contains the gold without trailing ``.0``
-    characters.
-    """
+    """Apply ToolHop's rule for tool messages: the gold without trailing ``.0`` is contained."""
     text = json_text.rstrip(".0").replace(",", "").lower()
     return gold.rstrip(".0").lower() in text

@@ -97,9 +97,7 @@ def _answers(question: str, earlier: Sequence[str]) -> tuple[list[tuple[int, str
 
 
 def _meant(at: int, left: Sequence[str], wanted: tuple[str, ...]) -> bool:
-    """Whether a single word is a mention: ``a`` is an article except in ``a and n`` or at the
-    end.
-    """
+    """Whether a word is a mention: ``a`` is an article except in ``a and n`` or at the end."""
     before, after = left[:at][-1:], left[at + 1 :][:1]
     meant = not after or after == ["and"] or before in (["and"], ["letter"])
     return meant or wanted[0] not in {"a", "i"}

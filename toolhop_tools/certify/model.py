@@ -25,8 +25,7 @@ class HopVerdict(StrEnum):
     """The state of proof of a hop or an item."""
 
     CONSTRUCTED = "chain by construction"
-    """This version of the generator produces the item with its chain, and the chain was
-    executed."""
+    """This version of the generator produces the item, and its chain was executed."""
     PROVEN = "proven"
     """The hop or item is executed and determined."""
     AMBIGUOUS = "ambiguous"
@@ -118,8 +117,7 @@ class HopProof:
     defect: Defect | None = None
     evidence: tuple[Evidence, ...] = ()
     executed: bool = False
-    """Whether a grounded call, accepted by the simulator, returns the gold and other values do
-    not."""
+    """Whether a valid grounded call returns the gold, and calls with other values do not."""
     determined: bool = False
     """Whether no call of equal standing gives another answer, and the result has only this one."""
     weak: bool = False
@@ -157,13 +155,11 @@ class Certificate:
     defect: Defect | None = None
     """Defect of the whole item, if no single hop is to blame."""
     executed: bool = False
-    """Whether every hop is executed with values from the item, and the chain leads to its
-    answer."""
+    """Whether every hop is executed with values from the item, leading to the item's answer."""
     determined: bool = False
     """Whether every hop is determined."""
     generator: int = 0
-    """Version of the generator (`toolhop_tools.worlds`) that produces the item; 0 if not
-    generated."""
+    """Version of the generator (`toolhop_tools.worlds`) of the item; 0 if not generated."""
     searched: tuple[HopProof, ...] = ()
     """For a generated item: the search's findings for each hop, obtained without the chain. They
     do not affect the verdict."""

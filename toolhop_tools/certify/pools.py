@@ -172,9 +172,7 @@ def _costed(values: Iterable[JSON], start: float, step: float, source: str) -> I
 
 
 def _variants(name: str) -> Iterator[str]:
-    """Yield other spellings of a name: without an article or what follows a comma, or in other
-    capitals.
-    """
+    """Yield other spellings of a name: without its article or suffix, or in other capitals."""
     bare_name = name.split(",")[0].split(" (")[0].strip()
     first, _, rest = bare_name.partition(" ")
     if rest and first.casefold() in ARTICLES:
@@ -197,9 +195,7 @@ def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
 
 
 def _values(text: str) -> Iterator[int | float]:
-    """Yield the number that a text is, or has beside a unit (``£84,000``, ``486 m``), as in
-    JSON.
-    """
+    """Yield the number in a text, alone or beside a unit (``£84,000``, ``486 m``)."""
     found = words(text)
     numbers = [word for word in found if plain_number(word) is not None]
     beside = len(numbers) == 1 and len(found) <= 2

@@ -24,9 +24,7 @@ MOST_LOST = 2
 
 
 def asked(item: Item, at: int, returned: Mapping[int, str]) -> Asked:
-    """Return the question of hop `at` (from 0); `returned` has earlier answers as their tools
-    spelled them.
-    """
+    """Return the question of hop `at` (from 0); `returned` has answers as tools spelled them."""
     hop, earlier = item.hops[at], tuple(hop.answer for hop in item.hops[:at])
     found = mentions(hop.question, earlier)
     return Asked(hop.answer, found, earlier, item.question, dict(returned))

@@ -56,8 +56,7 @@ class Answering:
     standing: Standing
     tried: Tried
     answers: tuple[Answer, ...]
-    """Answers of the call; empty if the result only repeats an argument, which rules nothing
-    out."""
+    """Answers of the call; empty if the result repeats an argument, which rules nothing out."""
 
     def is_outranked(self, other: Answering) -> bool:
         """Whether another call takes precedence over this one.
@@ -119,7 +118,7 @@ class Ranking:
             await self._settle(grounded=False)
 
     async def exhaust(self) -> None:
-        """Run outranked but grounded calls, within the limit, and written calls even if
+        """Run grounded but outranked calls, within the limit, and written calls even if
         ungrounded.
         """
         await self._run(grounded=True, outranked=True)
@@ -132,9 +131,7 @@ class Ranking:
         return [call for call in self.answered if not any(map(call.is_outranked, self.answered))]
 
     def silenced(self, call: Answering) -> Candidate | None:
-        """Return an outranking call with the same values whose result seems to be empty, or
-        None.
-        """
+        """Return an outranking call with the same values that seems to return nothing, or None."""
 
         def held(arguments: Arguments) -> list[str]:
             return sorted(as_text(leaf.value) for leaf in self.task.content(arguments))

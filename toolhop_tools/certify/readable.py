@@ -35,8 +35,7 @@ class Asked:
     """Answers of the previous hops."""
     item_question: str = ""
     returned: Mapping[int, str] = field(default_factory=dict)
-    """Answers of earlier hops (from 0) as their tools spelled them, if that differs from the
-    data."""
+    """Answers of earlier hops (from 0) as tools spelled them, if different from the data."""
 
     @property
     def text(self) -> str:
@@ -70,8 +69,7 @@ class Ground(IntEnum):
     CHANGED = 2
     """The sub-question has the value in part, in other capitals or with another sign."""
     ELSEWHERE = 3
-    """The item's question has the value, or an earlier answer that the sub-question does not
-    mention."""
+    """The item's question, or an earlier answer that is not mentioned, has the value."""
     NOWHERE = 4
 
 
@@ -161,9 +159,7 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
 
 
 def _is_date(where: str, about: str, text: str) -> bool:
-    """Whether a text is one of the dates in `where`, in a common notation or one named by
-    `about`.
-    """
+    """Whether a text is a date of `where`, in a common notation or one named by `about`."""
     known = [date for _, date in dates_in(where)]
     if (day := whole_date(text)) is not None:
         return day in known

@@ -18,9 +18,7 @@ MOST_RIVALS = 56
 
 
 def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
-    """Return equally plausible calls that the simulator accepts, each one step from the given
-    call.
-    """
+    """Return equally plausible valid calls, each one step from the given call."""
     return task.others(arguments, _steps(task, arguments), MOST_RIVALS)
 
 
@@ -62,9 +60,7 @@ def is_number(value: JSON) -> bool:
 
 
 def _additions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
-    """Yield calls with a parameter added for something that the sub-question says and the call
-    lacks.
-    """
+    """Yield calls with an added parameter for something in the sub-question that the call lacks."""
     left_out = [name for name in wanted(task) if not holds(own, name)]
     # "First" also occurs in "first name", and is the default of most tools.
     ordinals = [text for text in task.asked.mentions.ordinals if text != "1"]
@@ -128,9 +124,7 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
 
 
 def _other_texts(asked: Asked, value: str, others: Sequence[JSON]) -> Iterator[str]:
-    """Yield other spellings of an answer, by its tool or the data, and other names in the
-    question.
-    """
+    """Yield other spellings of an answer, and other names in the question."""
     for hop, answer in asked.mentions.answers:
         spellings = (answer, asked.returned.get(hop, answer))
         if bare(value) in map(bare, spellings):

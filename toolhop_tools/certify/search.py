@@ -103,8 +103,8 @@ class Search:
         return [read for read in found if read is not None]
 
     async def _judged(self, call: Answering) -> HopProof:
-        """Judge a call that gives the answer: whether it repeats, and other values do not give
-        it as well.
+        """Judge a call with the right answer: whether it repeats, and chance rarely finds it
+        too.
         """
         task = self.task
         tried = await self.calls.alone(call.tried.candidate)
@@ -160,9 +160,7 @@ class Search:
         return self._without(HopVerdict.AMBIGUOUS, why, *evidence, chance=chance)
 
     async def _astray(self, top: Sequence[Answering]) -> HopProof:
-        """Judge a hop whose answer is not the gold: find what returns the gold, or what is
-        wrong.
-        """
+        """Judge a hop whose answer is not the gold: find what returns it, or what is wrong."""
         task = self.task
         await self.ranking.exhaust()
         lower = next(
@@ -310,9 +308,7 @@ class Search:
 
 
 def _plainness(call: Answering) -> tuple[bool, int, bool]:
-    """Sort the author's call before others with the same answer, and short calls before long
-    ones.
-    """
+    """Sort the author's call before others with the same answer, and short before long ones."""
     made = call.tried.candidate
     written = made.provenance is Provenance.WRITTEN
     return not written, len(made.arguments), made.provenance not in EXAMPLES

@@ -76,9 +76,7 @@ def standing(task: Task, arguments: Arguments) -> Standing:
 
 
 def ungrounded(task: Task, arguments: Arguments) -> list[Leaf]:
-    """Return the values of a call that are not available to somebody who does not see the
-    source.
-    """
+    """Return the values of a call that a reader who does not see the source cannot know."""
     own = task.leaves(arguments)
     out = crowded(task.asked, own)
     return [leaf for leaf in own if leaf in out or ground(task.asked, leaf) is Ground.NOWHERE]
@@ -119,9 +117,7 @@ def left_out(task: Task, arguments: Arguments) -> list[str]:
 
 
 def is_named(task: Task, leaf: Leaf) -> bool:
-    """Whether the sub-question mentions a value; if it mentions nothing, any value but an option
-    passes.
-    """
+    """Whether the sub-question mentions a value. If it mentions nothing, any non-option passes."""
     named = wanted(task)
     return any(holds([leaf], name) for name in named) or (not named and not leaf.is_option)
 
@@ -150,9 +146,7 @@ def _is_open(task: Task, leaf: Leaf) -> bool:
 
 
 def is_touched(task: Task, leaf: Leaf) -> bool:
-    """Whether the sub-question has a word of a choice, or of a switch, that the tool's name
-    lacks.
-    """
+    """Whether the sub-question has a word of a choice or switch that the tool's name lacks."""
     if isinstance(leaf.value, bool):
         return touches(task.asked.text, leaf.name, task.subject)
     return touches(task.asked.text, as_text(leaf.value), parts_of(task.hop.tool.name))

@@ -26,9 +26,7 @@ class Judged(StrEnum):
     """A condition that an item or a task must meet."""
 
     def row(self, figure: JSON, *, holds: bool = True, version: int = VERSION) -> dict[str, JSON]:
-        """Return the verdict on this criterion for the ledger; `figure` is what it was judged
-        by.
-        """
+        """Return the verdict for the ledger; `figure` is what the criterion was judged by."""
         return {"criterion": self.value, "holds": holds, "figure": figure, "version": version}
 
 
@@ -44,8 +42,7 @@ class Criterion(Judged):
     STRICT = "strict-answer"
     """The oracle scores 1 under the strict rule; doing nothing and constant answers score 0."""
     NEEDED = "every-hop-needed"
-    """Each answer is an argument of a later gold call, and no later hop can be proven without
-    it."""
+    """Each answer is used by a later gold call, and no later hop can be proven without it."""
     NO_JUMP = "no-jump"
     """No tool returns the final answer when called with words from the question alone."""
     SIBLING = "sibling"
@@ -60,15 +57,13 @@ class Criterion(Judged):
     WORDING = "wording"
     """Changing the chain changes the question, and with it the readers' plans."""
     CLOSED_BOOK = "closed-book"
-    """In a closed world, a model without tools is never right. Judged only if such a model is
-    configured."""
+    """In a closed world, a model without tools, if one is configured, is never right."""
     NO_DUPLICATE = "no-duplicate"
     """The item does not repeat an earlier accepted item or an item of a test set."""
     LICENCE = "licence"
     """The licence of the seed permits the item."""
     OFFICIAL_SAFE = "official-safe"
-    """The official rule cannot mistake another answer for the gold. Only a mark, unless
-    required."""
+    """The official rule cannot mistake another answer for the gold. A mark, unless required."""
 
 
 MOST_HITS, MOST_HITS_SHORT = 0.1, 0.5
@@ -89,8 +84,8 @@ def lucky(answer: str, proof: HopProof) -> bool:
 
 
 def hazards(answer: str, question: str) -> list[str]:
-    """Return the ways in which the official rule, containment without trailing ``.0``, could
-    match by accident.
+    """Return how the official rule, containment without trailing ``.0``, could match by
+    accident.
     """
     plain = answer.strip().lower()
     parts = {"the answer tags": "<answer></answer>", "the digits": "1234567890",

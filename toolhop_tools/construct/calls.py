@@ -57,9 +57,7 @@ def _literal(
 
 
 def _other_values(reply: GoldArguments, first: NewTool) -> Iterator[str]:
-    """Report arguments that differ from the call in the first document, which may only be
-    extended.
-    """
+    """Report arguments that differ from the first document's call, which may only be extended."""
     for name, value in first.arguments.items():
         if name in reply.arguments and reply.arguments[name] != value:
             yield (

@@ -34,9 +34,7 @@ def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
 def code_findings(
     code: str, schema: ToolSchema, facts: Records | Pairs, gold: str | None
 ) -> Findings:
-    """Check a source without running it. `gold`, if known, is the answer that it must not
-    contain.
-    """
+    """Check a source without running it. It must not contain `gold`, the answer, if known."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -86,9 +84,7 @@ def _parameters(tree: ast.Module, schema: ToolSchema) -> Iterator[str]:
 
 
 def _unsteady(tree: ast.Module) -> Iterator[str]:
-    """Report anything whose value can change between calls. State left by calls is detected by
-    running them.
-    """
+    """Report anything that can change between calls, apart from state, which running detects."""
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):

@@ -116,9 +116,7 @@ def _parameter(name: str, schema: JSON, *, needed: bool) -> Iterator[str]:
 
 
 def invalid(parameters: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> str:
-    """Return why the simulator would refuse the arguments, in at most 500 characters; empty if
-    valid.
-    """
+    """Return why the simulator refuses the arguments, in at most 500 characters; empty if valid."""
     validator = compiled(parameters)
     if fits(validator, parameters, arguments):
         return ""
@@ -131,9 +129,7 @@ def invalid(parameters: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> st
 def invalid_call(
     parameters: Mapping[str, JSON], arguments: Mapping[str, JSON], answers: Sequence[str]
 ) -> Iterator[str]:
-    """Yield, as a sentence, why the simulator would refuse a call that has ``{k}`` for earlier
-    answers.
-    """
+    """Yield why the simulator would refuse a call that has ``{k}`` for earlier answers."""
     made = cast("dict[str, JSON]", resolved(dict(arguments), answers, parameters))
     if why := invalid(parameters, made):
         yield f"The call {as_json(made)} is not valid under the parameters: {why}"
@@ -177,9 +173,7 @@ def given_away(document: ToolSchema, answer: str, *, of_keys: bool = False) -> I
 
 
 def _texts(value: JSON, many: int) -> Iterator[str]:
-    """Yield the texts of a schema at every depth, skipping lists of `many` or more choices (0
-    skips none).
-    """
+    """Yield the texts of a schema, skipping lists of `many` or more choices (0 skips none)."""
     if isinstance(value, dict):
         for key, own in value.items():
             if not (key == "enum" and many and isinstance(own, list) and len(own) >= many):

@@ -17,8 +17,7 @@ from toolhop_tools.construct.stages import Problem
 from toolhop_tools.model import Item
 
 Ask: TypeAlias = Callable[[str, str, Mapping[str, JSON]], Awaitable[str]]
-"""Function from an item id (empty for all items), a prompt name and its inputs to the text of a
-reply."""
+"""Function from an item id (empty for all items), a prompt name and its inputs to a reply."""
 CLASSIFY, MERGE = "domain", "domains"
 """Names of the prompts."""
 Reply = TypeVar("Reply", bound=ReplyModel)
@@ -44,8 +43,8 @@ class Groups(ReplyModel):
     groups: list[Group]
 
     def problems(self, known: Mapping[str, int]) -> list[str]:
-        """Return what is wrong with the groups. `known` counts the questions of each name, by
-        its `key`.
+        """Return what is wrong with the groups. `known` counts the questions by `key` of the
+        name.
         """
         members = [key(name) for group in self.groups for name in group.members]
         twice = [name for name, count in Counter(members).items() if count > 1]

@@ -30,9 +30,7 @@ MASK = "*"
 
 
 def duplicates(items: Sequence[Item]) -> dict[str, str]:
-    """Return, by item id, which earlier item each duplicate repeats and how. First items are not
-    listed.
-    """
+    """Return, by item id, which earlier item each duplicate repeats and how."""
     first: dict[Hashable, str] = {}
     repeated: dict[str, str] = {}
     for item in items:
@@ -59,9 +57,7 @@ def templates(items: Sequence[Item]) -> dict[str, str]:
 
 
 def crowded(items: Sequence[Item], most: int) -> dict[str, str]:
-    """Return, by item id, a reason for each item whose template `most` earlier items already
-    share.
-    """
+    """Return, by id, a reason for each item whose template `most` earlier items already share."""
     counts = Counter[str]()
     reasons: dict[str, str] = {}
     for name, first in templates(items).items():

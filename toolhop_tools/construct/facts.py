@@ -31,8 +31,7 @@ class Wanted:
     arguments: Mapping[str, JSON]
     """The gold call with earlier answers filled in."""
     others: tuple[str, ...] = ()
-    """Answers that the previous hop gives for its other records. The table must know at least
-    one."""
+    """Answers of the previous hop for its other records; the table must know at least one."""
     uses: tuple[str, ...] = ()
     """Parameters that take the previous hop's answers."""
     answer: str = ""
@@ -131,9 +130,7 @@ def _constant(facts: Pairs) -> Iterator[str]:
 
 
 def _no_call(facts: Pairs, wanted: Wanted) -> Iterator[str]:
-    """Check that a pair covers the gold call itself: its result must be worked out without the
-    code.
-    """
+    """Check that a pair covers the gold call, whose result must be worked out without the code."""
     call = canonical(dict(wanted.arguments))
     if not any(canonical(pair.arguments) == call for pair in facts.pairs):
         text = as_json({**wanted.arguments})

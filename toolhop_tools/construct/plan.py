@@ -80,9 +80,7 @@ def _shared(hops: Sequence[PlannedHop]) -> Iterator[str]:
 
 
 def of_answers(seed: Seed) -> Decomposition:
-    """Return the plan given by a seed's own sub-questions; earlier answers in them become
-    references.
-    """
+    """Return the plan of a seed's own sub-questions, with references for earlier answers."""
     answers = [answer for _, answer in seed.sub_task]
     texts = [_referring(asked, answers[:at]) for at, (asked, _) in enumerate(seed.sub_task)]
     return Decomposition(
@@ -134,9 +132,7 @@ def _form(question: str) -> Iterator[str]:
 
 
 def _given_away(question: str, hops: Sequence[Hop]) -> Iterator[str]:
-    """Report the last answer anywhere in the question, and other answers outside the values that
-    calls need.
-    """
+    """Report the last answer anywhere, and other answers outside the values that calls need."""
     rest = question
     for hop in hops:
         for value in literals(hop.gold.arguments if hop.gold else {}, frozenset()):

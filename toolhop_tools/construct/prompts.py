@@ -1,6 +1,4 @@
-"""Prompts: packaged text files, each of which a study can replace. Pure, except for reading
-files.
-"""
+"""Prompts: packaged text files, each of which a study can replace."""
 
 from __future__ import annotations
 

@@ -133,9 +133,7 @@ class Covers(ReplyModel):
 
 
 class Contract(ReplyModel):
-    """The promises of a tool, as data: rendered as sentences of its document, and tested by
-    calls.
-    """
+    """The promises of a tool, as data: rendered in its document, and tested by calls."""
 
     examples: list[Pair] = Field(default_factory=list, max_length=12)
     forgives: list[Annotated[Forgives, Field(strict=False)]] = Field(default_factory=list)
@@ -214,9 +212,7 @@ class GoldArguments(ReplyModel):
     answer_path: list[str | int] = Field(default_factory=list)
 
     def call(self, parameters: Mapping[str, JSON], answers: Sequence[str]) -> dict[str, JSON]:
-        """Return the arguments with earlier answers filled in, typed by the schema of the
-        parameters.
-        """
+        """Return the arguments with earlier answers filled in, typed by the parameters' schema."""
         return cast("dict[str, JSON]", resolved(self.arguments, answers, parameters))
 
 
@@ -238,9 +234,7 @@ class FinalQuestion(ReplyModel):
 
 
 def normalised(text: str) -> str:
-    """Return a form of a reply that ignores formatting: JSON spacing, or the layout and comments
-    of code.
-    """
+    """Return a reply without formatting, such as JSON spacing or comments in code."""
     try:
         value = json.loads(json_in(text))
     except (ValueError, RecursionError):
@@ -253,9 +247,7 @@ def normalised(text: str) -> str:
 
 
 def same_code(source: str) -> str:
-    """Return a source as its syntax tree, without comments and spacing; unparsable text is
-    unchanged.
-    """
+    """Return a source as its syntax tree, without comments; unparsable text is unchanged."""
     try:
         return ast.dump(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

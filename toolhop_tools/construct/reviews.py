@@ -49,8 +49,8 @@ class Review:
     """Size and seed of the random sample that contained the item."""
 
     def to_json(self) -> dict[str, JSON]:
-        """Return a row of the file, as `REVIEW` reads it; fields that were not requested are
-        omitted.
+        """Return a row of the file, as `REVIEW` reads it, without fields that were not
+        requested.
         """
         return {name: value for name, value in asdict(self).items() if value is not None}
 
@@ -104,9 +104,7 @@ def fate(words: Mapping[str, Review], *, accepts: int = 0) -> Ruling:
 
 
 def pairs_of(standing: Standing) -> dict[tuple[str, str], dict[str, tuple[Ruling, Ruling]]]:
-    """For each pair of reviewers, return both verdicts on each item that both judged
-    independently.
-    """
+    """For each pair of reviewers, return both verdicts on items that both judged independently."""
     pairs: dict[tuple[str, str], dict[str, tuple[Ruling, Ruling]]] = {}
     for item, words in standing.items():
         ordered = sorted(_independent(words), key=lambda review: review.reviewer)
@@ -137,8 +135,7 @@ class Drawn:
     judged: int
     """Number of items up to the last one that anybody reviewed."""
     wrong: int
-    """Number of those that are rejected or lack a verdict, so that skipping hard items does not
-    help."""
+    """Number of those that are rejected or unjudged, so that skipping hard items does not help."""
 
 
 def samples(standing: Standing, digests: Mapping[str, str]) -> list[Drawn]:

@@ -65,9 +65,7 @@ class Difference(NamedTuple):
 def differences(
     calls: Sequence[Call], first: Sequence[JSON], second: Sequence[JSON], table: int = 0
 ) -> list[Difference]:
-    """Return the calls with different results, shortest arguments first; all errors count as
-    equal.
-    """
+    """Return the calls with different results, shortest first; all errors count as equal."""
     rows = zip(calls, first, second, strict=True)
     unlike = [Difference(call, a, b, table) for call, a, b in rows if not equal(a, b)]
     return sorted(unlike, key=lambda row: (table, len(_json(row.call)), _json(row.call)))

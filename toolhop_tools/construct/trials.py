@@ -172,9 +172,7 @@ def _squeezed(text: str) -> str:
 def _spelling_trials(
     schema: ToolSchema, contract: Contract, facts: Records | Pairs, plain: Sequence[Call]
 ) -> Iterator[Trial]:
-    """Test that ignored spelling differences keep the result, and that a lookup refuses all
-    others.
-    """
+    """Test that ignored spelling differences keep the result, and a lookup refuses all others."""
     lookup = isinstance(facts, Records)
     keys = [*facts.lookup.parameters] if isinstance(facts, Records) else [*plain[0]]
     for parameter in (name for name in keys if is_text(schema.parameters, name)):

@@ -1,6 +1,4 @@
-"""Verification of tools and items by the product's own means: properties, contracts, facts,
-proofs.
-"""
+"""Verification of tools and items: properties, contracts, facts, proofs."""
 
 from __future__ import annotations
 
@@ -76,9 +74,7 @@ class Verifier:
         return (await self.call(program, [arguments]))[0]
 
     async def results(self, program: Program, calls: Sequence[Mapping[str, JSON]]) -> list[JSON]:
-        """Return the results of calls, run in batches; `FAILED` for calls that raise or are
-        ended.
-        """
+        """Return the results of calls run in batches; `FAILED` if a call raises or is ended."""
         async with self.sandbox.session() as session:
             runs = await run_batch(session, program, [dict(call) for call in calls])
         return [result_of(None if run is None else run.outcome) for run in runs]
@@ -153,9 +149,7 @@ class Verifier:
         return findings + judged("choices", await self._unusable(tool, facts))
 
     async def _elsewhere(self, tool: Tool, facts: Records) -> list[str]:
-        """Report results that do not come from the table, by running with different answers in
-        the table.
-        """
+        """Report results that do not come from the table, found by changing its answers."""
         other = moved(facts)
         source = tool.program.source.replace(table(facts.records), table(other.records), 1)
         changed = Program(source, tool.program.function)
@@ -177,9 +171,7 @@ class Verifier:
         return []
 
     async def _unusable(self, tool: Tool, facts: Records | Pairs) -> list[str]:
-        """Report choices with which every call is an error, and options that have no effect on
-        any call.
-        """
+        """Report choices with which every call is an error, and options without any effect."""
         values: dict[str, list[JSON]] = {}
         for name, value in choices(tool.schema.parameters):
             values.setdefault(name, []).append(value)

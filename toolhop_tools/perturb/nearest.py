@@ -41,9 +41,7 @@ class TfIdf:
         self._unknown = math.log(len(texts)) if unknown and texts else 0.0
 
     def weights(self, text: Counter[str]) -> dict[str, float]:
-        """Return the weight of each word, as a vector of length 1; words of weight zero are
-        omitted.
-        """
+        """Return the weight of each word, as a vector of length 1, without zero weights."""
         weights = {
             word: (1 + math.log(count)) * idf
             for word, count in sorted(text.items())
@@ -117,9 +115,7 @@ class Nearest:
         return best.round(_DIGITS)
 
     def likeness_to(self, text: str) -> dict[str, float]:
-        """Return the similarity to a text, up to 1, by the name of each tool with any
-        similarity.
-        """
+        """Return the name of each tool similar to a text, with its similarity, up to 1."""
         sums: dict[str, float] = {}
         said = Counter(word.lower() for word in _WORD.findall(text))
         for word, weight in self._weights.weights(said).items():

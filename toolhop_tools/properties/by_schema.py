@@ -126,9 +126,7 @@ SHORT_NAME = 2
 
 
 def names(parameter: str, text: str) -> bool:
-    """Whether a text names a parameter: as a separate word, or marked (for example quoted) if
-    short.
-    """
+    """Whether a text names a parameter: as a separate word, or marked as a name if short."""
     name = re.escape(parameter)
     marked = (
         rf"[`'\"]{name}[`'\".\[]|\b(?:argument|parameter)s?:?\s+{name}(?!\w)|(?<!\w){name}\s*[=:]"
@@ -246,9 +244,7 @@ def _defaults(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[Count
 
 
 def examples(case: Case) -> PropertyVerdict:
-    """Check that calls shown in the description give the stated results, and sample values are
-    valid.
-    """
+    """Check that calls in the description give the stated results, and sample values are valid."""
     tool = case.subject.tool
     shown = promises(tool)
     samples = [*sample_values(tool.schema.parameters)]

@@ -154,9 +154,7 @@ class Case:
 
     @cached_property
     def steady(self) -> list[int]:
-        """Indices of examples that ended by themselves, so that repeating them takes little
-        time.
-        """
+        """Indices of examples that ended by themselves, so that repeating them is quick."""
         return [
             at
             for at, run in enumerate(self.base)

@@ -73,9 +73,7 @@ def sequence(
 def run_alone(
     call: Caller, setting: SandboxSetting, program: Program, sets: Sequence[Arguments]
 ) -> list[CallRun | None]:
-    """Run each argument set as a separate call; None for sets skipped after too many were cut
-    off.
-    """
+    """Run each argument set alone; None for sets skipped after too many were cut off."""
     return _made(call, setting, one_by_one(program, sets))
 
 
@@ -97,9 +95,7 @@ def _made(call: Caller, setting: SandboxSetting, calls: Calls) -> list[CallRun |
 
 
 def fact(outcome: Outcome) -> tuple[str, str]:
-    """Return the comparable part of an outcome; the line is omitted, since batches do not know
-    it.
-    """
+    """Return the comparable part of an outcome, without the line, which batches do not know."""
     match outcome:
         case Returned(json_text):
             return "returned", json_text

@@ -79,9 +79,7 @@ class _Worker:
         return self._held[1]
 
     def call(self, setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:
-        """Run a call, opening the sandboxes on first use, with a sign of life before and after
-        it.
-        """
+        """Run a call, with a sign of life before and after; open the sandboxes on first use."""
         if self.stop.value:
             raise _Ended
         self.heard_s.value = time.monotonic()
@@ -98,9 +96,7 @@ class _Worker:
             self.heard_s.value = time.monotonic()
 
     def _patient(self, setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:
-        """Repeat a timed-out call with more time if the machine is busy: load is not the tool's
-        fault.
-        """
+        """Repeat a timed-out call with more time if the machine is busy."""
         limits, slowdown = self.job.limits, _slowdown()
         outcome: Outcome = TimedOut(limits.wall_s)
         if slowdown > BUSY:

@@ -149,9 +149,7 @@ class Lane:
         self._ask()
 
     def _ask(self) -> None:
-        """Submit the remaining properties, except those that need examples if a process was
-        lost.
-        """
+        """Submit the remaining properties; fail those that need examples if a process was lost."""
         if (how := self._lost.get(self._serial)) is not None:
             self._give_up(how, [name for name in self._left if name in REPLAYED])
         if self.idle or self._subject is None:

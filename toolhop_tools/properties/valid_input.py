@@ -30,12 +30,12 @@ from toolhop_tools.properties.own_words import known_keys, raise_sites
 
 
 def valid_input(case: Case) -> PropertyVerdict:
-    """Check that every run ends with a result, even one that JSON cannot hold, or an intentional
-    error.
+    """Check that every run ends with a result or an intentional error.
 
-    An intentional error is raised by a `raise` in the source, or returned as a result that reports
-    an error. Suspects are grouped by message, so that a crash is not mistaken for an intentional
-    error of the same type: only a separate call knows the line.
+    A result counts even if JSON cannot hold it. An intentional error is raised by a `raise` in the
+    source, or returned as a result that reports an error. Suspects are grouped by message, so that
+    a crash is not mistaken for an intentional error of the same type: only a separate call knows
+    the line.
     """
     sites = raise_sites(case.program.source)
     runs = case.made
@@ -64,9 +64,7 @@ def _no_result(outcome: Outcome) -> CaseFailure | None:
 
 
 def _sort(outcome: Outcome) -> str:
-    """Return the class of an outcome, with an exception's message stripped of quotes and
-    numbers.
-    """
+    """Return the class of an outcome, and an exception's message without quotes and numbers."""
     text = outcome.message if isinstance(outcome, Raised) else ""
     return f"{words.kind_of(outcome)} {_PARTICULAR.sub('', text)[:SORT_CHARS]}"
 

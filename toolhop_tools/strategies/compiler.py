@@ -1,6 +1,4 @@
-"""Compiler from schemas to strategies, which compiles each part once and includes favoured
-values.
-"""
+"""Compiler from schemas to strategies that include favoured values."""
 
 from __future__ import annotations
 
@@ -99,9 +97,7 @@ class Compiler:
         return list(reversed(unique.values()))[:MOST_FAVOURED]
 
     def favoured_at(self, spot: Spot) -> list[Any]:
-        """Return favoured values for the spot's parameter, then those for any, whether or not
-        they fit.
-        """
+        """Return favoured values for the spot's parameter, then for any, fitting or not."""
         if not spot.levels:
             return []
         return [*self._favoured.get(spot.parameter, ()), *self._favoured.get(ANY_PLACE, ())]

@@ -146,9 +146,7 @@ def _properties(
 def _favouring(
     maker: Compiler, flat: Flat, spot: Spot, parts: Mapping[str, Strategy]
 ) -> dict[str, Strategy] | None:
-    """Return the parts with favoured values only, if any, so that favoured values occur
-    together.
-    """
+    """Return the parts with favoured values only, if any, so that these occur together."""
     found: dict[str, Strategy] = {}
     for name, part in parts.items():
         below = spot.below("properties", name, flat.budget)

@@ -43,8 +43,7 @@ _OPPOSITES: dict[str, tuple[str, str, int]] = {
     "minProperties": ("object", "maxProperties", -1),
     "maxProperties": ("object", "minProperties", 1),
 }
-"""For each keyword, the type it applies to, the keyword that states its opposite, and the offset
-of the limit."""
+"""For each keyword: its type, the opposite keyword, and the offset of the latter's limit."""
 
 _OBJECT: Schema = {"type": "object"}
 BROKEN: Any = object()

@@ -71,9 +71,7 @@ class Flat:
         return self.sources[0] if len(self.sources) == 1 else {"allOf": list(self.sources)}
 
     def rest(self, *without: str) -> list[Schema]:
-        """Return schemas for all constraints except the given keywords, including those of
-        choices.
-        """
+        """Return schemas for all constraints except those of the given keywords."""
         rules = {key: part for key, part in self.rules.items() if key not in without}
         if "type" not in without and self.types != frozenset(TYPES):
             rules["type"] = [name for name in TYPES if name in self.types]

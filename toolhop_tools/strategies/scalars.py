@@ -1,6 +1,4 @@
-"""Strategies for numbers and texts within bounds, including edge cases; small, readable values
-first.
-"""
+"""Strategies for numbers and texts within bounds, including edge cases."""
 
 from __future__ import annotations
 
@@ -38,9 +36,7 @@ _TEXTS = (
 
 
 def whole_range(rules: Mapping[str, Any], unit: Fraction) -> tuple[int | None, int | None]:
-    """Return the least and greatest multiple of `unit` within the bounds, as factors; None if
-    unbounded.
-    """
+    """Return the least and greatest factor of `unit` within the bounds; None if unbounded."""
     lows, highs = list[int](), list[int]()
     if "minimum" in rules:
         lows.append(math.ceil(Fraction(rules["minimum"]) / unit))

@@ -189,8 +189,8 @@ def _response_type(calls: Sequence[Executed], at: int, leaf: Leaf) -> str:
 
 
 def parameter_type(tool: Tool, name: str, value: JSON = None) -> str:
-    """Return a parameter's type in the format; taken from a value unless the schema names one
-    type.
+    """Return a parameter's type in the format, or the type of `value` if the schema names no
+    single type.
     """
     own: Any = described(tool.schema.parameters).get(name, {})
     kind = own.get("type")
@@ -217,9 +217,7 @@ def _api(call: Executed, kinds: Kinds, responses: dict[str, Field]) -> Api:
 
 
 def _about(own: Mapping[str, Any], otherwise: str) -> str:
-    """Describe a parameter, including choices, default and object keys, for which the format has
-    no fields.
-    """
+    """Describe a parameter, including what the format has no fields for: choices and defaults."""
     parts = [str(own.get("description") or otherwise).strip().removesuffix(".")]
     if isinstance(own.get("enum"), list):
         parts.append(f"one of {', '.join(map(str, own['enum']))}")

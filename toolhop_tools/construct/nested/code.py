@@ -48,8 +48,7 @@ UNKNOWN = "UNK"
 """The format's marker for a value that the task does not state."""
 SHORTEST_TASK, LONGEST_NAME = 20, 64
 MOST_CHARS, MOST_DEEP, MOST_BITS = 100_000, 40, 128
-"""Limits on code that is parsed: characters of a reply, levels of nested nodes, and bits of an
-integer."""
+"""Limits on parsed code: characters of a reply, levels of nodes, and bits of an integer."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _FENCE = re.compile(r"\A\s*```(?:python|py)?[ \t]*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 _ENTRY = re.compile(r"([^\W\d]\w*)\s*\(([^()]*)\)\s*:(.*)")

@@ -27,7 +27,7 @@ class DistractorPool:
         self._nearest = Nearest([_item(name, [api]) for name, api in self._apis.items()])
 
     def beside(self, nest: Nest, count: int, without: Container[str] = ()) -> list[Api] | None:
-        """Return the nearest `count` tools for each tool of a task, or None if the pool has too
+        """Return the nearest `count` tools for each tool of a task; None if the pool has too
         few.
         """
         tools = for_each(self._nearest, _item("task", nest.apis), count, without)

@@ -25,11 +25,9 @@ PLACEHOLDER = re.compile(rf"{MARK}_\d+")
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "str": str, "int": int, "float": (float, int), "list": list, "bool": bool, "dict": dict,
 }  # fmt: skip
-"""The format's types and the Python types of their values. As in the data, integers are also
-floats."""
+"""The format's types and their Python types. As in the data, integers are also floats."""
 MOST_CALLS = 20
-"""Maximum number of calls of a task. NesTools has at most 6; depth 6 with four calls at a level
-needs up to 18."""
+"""Maximum number of calls of a task. NesTools has 6; depth 6 with width 4 needs up to 18."""
 
 
 def kind_of(value: JSON) -> str:
@@ -38,9 +36,7 @@ def kind_of(value: JSON) -> str:
 
 
 def is_of(kind: str, value: JSON) -> bool:
-    """Whether a value has a type of the format. A boolean is not a number; an unknown type
-    accepts anything.
-    """
+    """Whether a value has a type. Booleans are not numbers; an unknown type accepts anything."""
     if kind not in KINDS:
         return True
     return (isinstance(value, bool) == (kind == "bool")) and isinstance(value, KINDS[kind])

@@ -225,9 +225,7 @@ class Search:
         return calls
 
     def _beginning(self, wanted: Sequence[int], rng: random.Random) -> list[Executed]:
-        """Choose initial calls of different tools. If several must join, prefer calls that one
-        call can take.
-        """
+        """Choose initial calls of different tools, if possible such that one call can join them."""
         starts = [*self.pool.starts]
         rng.shuffle(starts)
         starts.sort(key=self._derived)
@@ -306,9 +304,7 @@ class Search:
         return not specific or any(self._kind(start, name) for name in start.arguments)
 
     def _cost(self, start: Executed, link: Link, used: Mapping[str, int]) -> int:
-        """Return a penalty for kinds already used and for parameters whose kind is vague or not
-        stated.
-        """
+        """Return a penalty for kinds already used, and for kinds that are vague or not stated."""
         kind = self._kind(start, link.argument)
         vague = not kind or self.pool.kinds.kinds[kind].vague
         return used.get(kind, 0) + 2 * vague
@@ -324,9 +320,7 @@ class Search:
 
 
 def _apart(links: Sequence[Link]) -> bool:
-    """Whether the links fill distinct places, none of them inside a list that another link
-    replaces.
-    """
+    """Whether the links fill distinct places, none inside a list that another link replaces."""
     places = {(link.argument, link.index) for link in links}
     whole = {link.argument for link in links if link.index is None}
     return len(places) == len(links) and all(
@@ -371,9 +365,7 @@ def possible(structure: Structure, depth: int, width: int) -> bool:
 
 
 def sizes(structure: Structure, depth: int, width: int, rng: random.Random) -> list[int] | None:
-    """Draw the number of calls at each depth; None if impossible, or if a task would be too
-    large.
-    """
+    """Draw the number of calls at each depth; None if impossible or too large for a task."""
     if not possible(structure, depth, width) or structure is Structure.ANY:
         return None
     if structure is Structure.CHAIN:

@@ -40,8 +40,7 @@ class NestSeed(Seed):
     depth: int | None = None
     width: int | None = None
     draft: dict[str, JSON] = field(default_factory=dict)
-    """Official row of the executed calls, with a rule-based text; empty if a model writes the
-    task."""
+    """Official row of the calls, with a rule-based text; empty if a model writes the task."""
     executed: dict[str, Any] = field(default_factory=dict)
     """Details of a draft: ``arguments`` and ``results`` by call, ``references`` with their
     meaning, the origin, and ``distractors`` as rows of tools."""
