@@ -51,9 +51,7 @@ class ItemReading:
         return "" if self.certificate == certificate else "the item's certificate has changed"
 
     def share(self, hop: int) -> float:
-        """Return the share of ballots that reached a hop's answer by its own tool; hops start at
-        1.
-        """
+        """Return the share of ballots that reached the answer of a hop (from 1) by its own tool."""
         met = sum(hop in ballot.hops for ballot in self.ballots)
         return met / len(self.ballots) if self.ballots else 0.0
 

@@ -46,8 +46,10 @@ def default_path(data_name: str) -> Path:
 
 
 def path_for(data: DataSet) -> Path:
-    """Return the path of a data set's certificates: `default_path` if it exists, otherwise the
-    file in the data's own folder, as for the built-in set.
+    """Return the path of a data set's certificates.
+
+    This is `default_path` if it exists, otherwise the file in the data's own folder, as for the
+    built-in set.
     """
     usual, shipped = default_path(data.name), Path(data.origin) / SHIPPED
     return shipped if shipped.is_file() and not usual.exists() else usual

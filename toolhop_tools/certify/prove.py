@@ -83,8 +83,7 @@ def _verdict(
 
 
 def _chain_fault(item: Item, proofs: Sequence[HopProof], returned: Mapping[int, str]) -> str:
-    """Return why the proven hops do not lead from the item's question to its answer; empty if they
-    do.
+    """Return why the proven hops do not lead from the question to the answer; empty if they do.
 
     Each value of a call must come from the item's question, a document or an earlier answer, and
     each answer but the last must be used by a later call.

@@ -118,9 +118,7 @@ class Ranking:
             await self._settle(grounded=False)
 
     async def exhaust(self) -> None:
-        """Run grounded but outranked calls, within the limit, and written calls even if
-        ungrounded.
-        """
+        """Run grounded but outranked calls, within the limit, and all written calls."""
         await self._run(grounded=True, outranked=True)
         written = [one.candidate for one in self.waiting if one.candidate.provenance in EXAMPLES]
         await self.calls.run(written)

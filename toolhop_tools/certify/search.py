@@ -103,9 +103,7 @@ class Search:
         return [read for read in found if read is not None]
 
     async def _judged(self, call: Answering) -> HopProof:
-        """Judge a call with the right answer: whether it repeats, and chance rarely finds it
-        too.
-        """
+        """Judge a call with the right answer: it must repeat, and chance must seldom find it."""
         task = self.task
         tried = await self.calls.alone(call.tried.candidate)
         given = self.ranking.answers_of(tried)

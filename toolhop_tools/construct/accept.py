@@ -36,9 +36,8 @@ class Criterion(Judged):
     PROPERTIES = "properties"
     """Every property holds for every tool; only `examples` may be not applicable."""
     PROVEN = "proven"
-    """Every gold call returns its answer, and calls with other values seldom do. Any further
-    verdict of the certificate search is only a mark, since the search does not understand a
-    question."""
+    """Every gold call returns its answer, and calls with other values seldom do. Other findings
+    of the certificate search, which does not interpret the question, are only marks."""
     STRICT = "strict-answer"
     """The oracle scores 1 under the strict rule; doing nothing and constant answers score 0."""
     NEEDED = "every-hop-needed"
@@ -84,7 +83,7 @@ def lucky(answer: str, proof: HopProof) -> bool:
 
 
 def hazards(answer: str, question: str) -> list[str]:
-    """Return how the official rule, containment without trailing ``.0``, could match by
+    """Return how the official rule (containment without trailing ``.0``) could match by
     accident.
     """
     plain = answer.strip().lower()

@@ -79,8 +79,9 @@ _KINDS = {
 
 
 def _form(schema: JSON) -> str:
-    """Describe a JSON Schema in words if that is shorter, otherwise as JSON. Descriptions in it
-    are omitted, since nothing checks them.
+    """Describe a JSON Schema in words if that is shorter, otherwise as JSON.
+
+    Descriptions in it are omitted, since nothing checks them.
     """
     if not isinstance(schema, dict):
         return "a value"

@@ -43,9 +43,7 @@ class Groups(ReplyModel):
     groups: list[Group]
 
     def problems(self, known: Mapping[str, int]) -> list[str]:
-        """Return what is wrong with the groups. `known` counts the questions by `key` of the
-        name.
-        """
+        """Return what is wrong with the groups. `known` counts questions by `key` of the name."""
         members = [key(name) for group in self.groups for name in group.members]
         twice = [name for name, count in Counter(members).items() if count > 1]
         odd = [name for name in members if name not in known]

@@ -49,9 +49,7 @@ class Review:
     """Size and seed of the random sample that contained the item."""
 
     def to_json(self) -> dict[str, JSON]:
-        """Return a row of the file, as `REVIEW` reads it, without fields that were not
-        requested.
-        """
+        """Return a row of the file, as `REVIEW` reads it, without unused fields."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @property

@@ -192,8 +192,9 @@ class Verifier:
 
 
 def _varied(calls: Sequence[Call], values: Mapping[str, Sequence[JSON]]) -> list[Call]:
-    """Return plain calls, and some with another option or spelling: an option may have an effect
-    only in combination with another.
+    """Return plain calls, and some with another option or spelling.
+
+    An option may have an effect only in combination with another.
     """
     spelled = [
         {**call, name: spelling}

@@ -34,8 +34,7 @@ class ChainChange:
 def chain_changes(
     hop: int, schema: ToolSchema, facts: Records | Pairs, written: Mapping[str, JSON]
 ) -> Iterator[ChainChange]:
-    """Yield changes of one hop's gold call: another choice, a dropped condition, or another
-    literal.
+    """Yield changes of a gold call: another choice, a dropped condition, or another literal.
 
     `written` is the call with ``{k}`` for earlier answers; keys of other records come from `facts`.
     """

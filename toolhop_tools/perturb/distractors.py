@@ -24,8 +24,8 @@ class Choice(StrEnum):
     """The tools whose text is most similar to that of any of the item's tools."""
     RANDOM = "random"
     EACH = "each"
-    """As in NesTools' prompts: for each tool of the item, the same number of most similar tools,
-    without repetition and without names close to any of the item's."""
+    """As in NesTools' prompts: the N most similar tools for each tool of the item, without
+    repetition and without names close to any of the item's."""
 
 
 def distracted(item: Item, pool: Nearest, count: int, choice: Choice, seed: int) -> Item:

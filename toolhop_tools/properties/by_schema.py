@@ -189,9 +189,7 @@ _SIGNATURE_RULES = {
 
 
 def signature(case: Case) -> PropertyVerdict:
-    """Check that the function accepts calls that follow the schema, with the same required
-    parameters and defaults.
-    """
+    """Check that the function accepts what the schema allows, and that defaults agree."""
     tool = case.subject.tool
     tree = parse_source(tool.program.source)
     if tree is None:

@@ -187,8 +187,7 @@ class Case:
         suspects: Mapping[str, Sequence[Arguments]],
         classify: Classify[Arguments],
     ) -> list[CounterExample]:
-        """Return confirmed counter-examples among suspicious arguments, each as small as could be
-        found.
+        """Return confirmed counter-examples among suspicious arguments, as small as possible.
 
         Args:
             property_: name of the property.

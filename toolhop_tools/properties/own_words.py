@@ -124,8 +124,7 @@ def _name(node: ast.expr) -> str | None:
 
 
 def known_keys(source: str) -> frozenset[str]:
-    """Return texts of two or more characters in tables or equality comparisons of the code,
-    case-folded.
+    """Return case-folded texts in tables or equality comparisons, of two or more characters.
 
     Arguments of calls do not count: an example call at the end of a source knows no record.
     """

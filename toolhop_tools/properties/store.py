@@ -86,8 +86,9 @@ class Store:
                 self.unreadable.append(path)
 
     def keep(self, subject: Subject, found: CounterExample) -> Path | None:
-        """Store a counter-example and return its path; None if its property is fully checked every
-        time.
+        """Store a counter-example and return its path, or None if that is unnecessary.
+
+        Properties without drawn examples are checked completely every time.
 
         Raises:
             StoreFault: the folder cannot be written.

@@ -75,8 +75,7 @@ def integers(rules: Mapping[str, Any], place: Place) -> st.SearchStrategy[Any]:
 
 
 def numbers(rules: Mapping[str, Any], fits: Fits, place: Place) -> st.SearchStrategy[Any]:
-    """Return a strategy for integers and floats; `fits` checks whether a number is within the
-    bounds.
+    """Return a strategy for integers and floats; `fits` checks a number against the bounds.
 
     Raises:
         UnsatisfiableSchema: no number is within the bounds.

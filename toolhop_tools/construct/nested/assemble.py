@@ -137,8 +137,10 @@ _Response = tuple[str, str, Leaf]
 
 
 def _named(calls: Sequence[Executed], kinds: Kinds) -> list[list[_Response]]:
-    """Return the responses of each call. If calls of one tool differ in their responses' names,
-    the names that hold for all of them are used.
+    """Return the responses of each call.
+
+    If the kinds file names the responses of one tool differently in several calls, names from the
+    tool's document are used.
     """
     stated = [_responses(call, kinds) for call in calls]
     names: dict[str, set[tuple[tuple[str, str], ...]]] = {}
@@ -189,9 +191,7 @@ def _response_type(calls: Sequence[Executed], at: int, leaf: Leaf) -> str:
 
 
 def parameter_type(tool: Tool, name: str, value: JSON = None) -> str:
-    """Return a parameter's type in the format, or the type of `value` if the schema names no
-    single type.
-    """
+    """Return a parameter's type, or that of `value` if the schema names no single type."""
     own: Any = described(tool.schema.parameters).get(name, {})
     kind = own.get("type")
     return OFFICIAL.get(kind, "") if isinstance(kind, str) else kind_of(value)

@@ -67,8 +67,10 @@ class Notes(list[Problem]):
 
 
 def parsed(source: str) -> ast.Module | str:
-    """Parse the code, or say why it is refused: a syntax error, excessive length or depth, or
-    characters that no text of the format can contain.
+    """Parse the code, or return why it is refused.
+
+    Reasons are a syntax error, excessive length or depth, or characters that no text of the format
+    can contain.
     """
     if len(source) > MOST_CHARS:
         return f"line 1: it has {len(source):,} characters; at most {MOST_CHARS:,} are read"

@@ -27,9 +27,7 @@ class DistractorPool:
         self._nearest = Nearest([_item(name, [api]) for name, api in self._apis.items()])
 
     def beside(self, nest: Nest, count: int, without: Container[str] = ()) -> list[Api] | None:
-        """Return the nearest `count` tools for each tool of a task; None if the pool has too
-        few.
-        """
+        """Return the nearest `count` tools for each of a task's; None if the pool has too few."""
         tools = for_each(self._nearest, _item("task", nest.apis), count, without)
         whole = len(tools) == count * len(nest.apis)
         return [self._apis[tool.name] for tool in tools] if whole else None

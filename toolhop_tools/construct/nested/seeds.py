@@ -77,8 +77,7 @@ def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]
 
 
 def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed:
-    """Return the seed of executed calls, with its row, a rule-based text, and details of each
-    reference.
+    """Return the seed of executed calls, with its row, text and details of each reference.
 
     Args:
         seed: a seed without a draft; its `executed` holds the origin of the calls.
