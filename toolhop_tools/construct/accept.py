@@ -37,7 +37,7 @@ class Criterion(Judged):
     """Every property holds for every tool; only `examples` may be not applicable."""
     PROVEN = "proven"
     """Every gold call returns its answer, and calls with other values seldom do. Other findings
-    of the certificate search, which does not interpret the question, are only marks."""
+    of the certificate search, which does not interpret the question, are recorded only."""
     STRICT = "strict-answer"
     """The oracle scores 1 under the strict rule; doing nothing and constant answers score 0."""
     NEEDED = "every-hop-needed"
@@ -62,7 +62,7 @@ class Criterion(Judged):
     LICENCE = "licence"
     """The licence of the seed permits the item."""
     OFFICIAL_SAFE = "official-safe"
-    """The official rule cannot mistake another answer for the gold. A mark, unless required."""
+    """The official rule cannot mistake another answer for the gold. Not required by default."""
 
 
 MOST_HITS, MOST_HITS_SHORT = 0.1, 0.5

@@ -16,7 +16,7 @@ from toolhop_tools.perturb.names import renamed
 from toolhop_tools.perturb.order import SHUFFLED, shuffled
 
 TEXTS = ("names", "descriptions", "parameters")
-"""Parts that state the treatment of texts."""
+"""Keys whose value is a treatment of texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,7 +217,7 @@ def _api(call: Executed, kinds: Kinds, responses: dict[str, Field]) -> Api:
 
 
 def _about(own: Mapping[str, Any], otherwise: str) -> str:
-    """Describe a parameter, including what the format has no fields for: choices and defaults."""
+    """Describe a parameter, with choices and defaults, for which the format has no fields."""
     parts = [str(own.get("description") or otherwise).strip().removesuffix(".")]
     if isinstance(own.get("enum"), list):
         parts.append(f"one of {', '.join(map(str, own['enum']))}")

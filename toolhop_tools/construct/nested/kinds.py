@@ -41,7 +41,7 @@ class Response(_Row):
 
     name: str
     kind: str | None
-    """Kind of the leaf; None if no parameter takes it because of its kind."""
+    """Kind of the leaf; None if it has no kind by which a parameter could take it."""
     about: str
 
 
