@@ -36,7 +36,6 @@ def renamed(item: Item, words: Words, seed: int) -> Item:
 
 
 def _new_names(order: Sequence[str], words: Words, rng: random.Random) -> dict[str, str]:
-    """Return the new name of each tool, by its old name."""
     if words is Words.REMOVED:
         return {name: f"tool_{place}" for place, name in enumerate(order, start=1)}
     renamed: dict[str, str] = {}

@@ -165,7 +165,6 @@ class RootSchema:
 
 
 def _references(schema: Schema) -> Iterator[str]:
-    """Yield the references in a tidied schema."""
     if isinstance(schema, bool):
         return
     if "$ref" in schema:

@@ -280,7 +280,6 @@ def _links(
     earlier: Sequence[Executed],
     certificate: Certificate,
 ) -> list[Link]:
-    """Return the links of one call's arguments."""
     leaves = [leaves_of(call.value) for call in earlier]
     # A list may be an answer as a whole, and its elements may be answers too.
     whole: dict[str, Link] = {}

@@ -141,7 +141,6 @@ def chain_findings(
 
 
 def _form(nest: Nest, depth: int | None, width: int | None, lines: list[int]) -> Findings:
-    """Check that the calls have the requested form."""
     notes, parts = Notes(), nest.parts
     for part in parts if depth is not None and len(parts) > 1 else ():
         names = ", ".join(nest.calls[call].api for call in part)
