@@ -1,4 +1,4 @@
-"""`toolhop perturb`: certified items as scenarios, each with a label that was shown by running."""
+"""`toolhop perturb`: turn certified items into scenarios whose labels are shown by running."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 @click.option("--into", "names", required=True, metavar="NAME[,NAME]",
               help=f"Scenarios: some of {', '.join((*GROUPS, *MADE))}.")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path),
-              help="The file to write, an item a line.")
+              help="The file to write, one item in each line.")
 @overwrite_option
 @setting_option("certificates", help="Certificates of the items, as `toolhop certify` writes "
                 "them.  [default: certificates/DATA.jsonl, else what comes with the data]")
@@ -101,7 +101,7 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
 
 # fmt: on
 async def _make(work: Work, kept: FamilyFile) -> bool:
-    """Make the families that are not there yet; True where a signal cut it off."""
+    """Generate the families still missing; return True if a signal interrupted the work."""
     shown = Steps(ErrorConsole(), "perturb", len(work.chosen))
 
     def add(item: Item, family: Family | None) -> None:
@@ -118,7 +118,7 @@ async def _make(work: Work, kept: FamilyFile) -> bool:
 
 
 def print_yields(console: Console, figures: Mapping[str, Any]) -> None:
-    """What was made, and what was refused and why: `yields_json` as a table."""
+    """Print the scenarios made, and those refused with the reason: `yields_json` as a table."""
     table = StackedTable("scenario", title="Items made")
     table.add_columns("unsolvable", "solvable", "refused", right=True)
     table.add_columns("because", prose=True)

@@ -1,6 +1,7 @@
-"""``toolhop sandbox``: make the image, find out what this machine can run, clear up.
+"""``toolhop sandbox``: build the image, examine this machine, clean up.
 
-stdout is data, stderr is talk. Exit codes: 0 done, 2 usage, 3 something is missing on this machine.
+Data goes to stdout, messages to stderr. Exit codes: 0 done, 2 usage, 3 something is missing on this
+machine.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def connected() -> Iterator[DockerClient]:
-    """A client of the engine, closed at the end."""
+    """Yield a client of the Docker engine, and close it at the end."""
     from docker.errors import DockerException
     from requests.exceptions import RequestException
 
@@ -56,12 +57,12 @@ def sandbox() -> None:
 
 @sandbox.command()
 @setting_option("sandbox_base", "base")
-@click.option("--rebuild", is_flag=True, help="Make it even if it is there.")
+@click.option("--rebuild", is_flag=True, help="Make the image even if it exists.")
 def build(base: str | None, rebuild: bool) -> None:
     """Make the sandbox's image and print its name.
 
-    Runs make it by themselves; this makes it ahead. Without --sandbox-base it is made of this
-    machine's Python alone, and nothing is downloaded.
+    Runs make it when needed; this makes it ahead of time. Without --sandbox-base it consists of
+    this machine's Python alone, and nothing is downloaded.
     """
     started = time.monotonic()
     name = anyio.run(_build, base, rebuild)

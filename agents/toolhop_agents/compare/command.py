@@ -1,4 +1,4 @@
-"""`toolhop compare`: runs against each other, pair by pair."""
+"""`toolhop compare`: compare runs pair by pair."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, 
     "mode, where several were played]",
 )
 @click.option("--common", is_flag=True, help="Compare the items, modes and epochs that both have.")
-@click.option("--allow-differences", is_flag=True, help="Compare although several settings differ.")
+@click.option("--allow-differences", is_flag=True, help="Compare even if several settings differ.")
 @click.option(
     "--k",
     "ks",
@@ -108,7 +108,9 @@ def compare(
 
 
 def _differs(benchmark: Benchmark, side: Side) -> list[str]:
-    """The conditions in which a run differs from the official set-up, the items left out."""
+    """List the conditions, apart from the items, in which a run differs from the official
+    set-up.
+    """
     manifest = {**side.facts, "settings": side.settings, "sessions": []}
     found = dict(apart(reported(benchmark.conditions.official, manifest)))
     return [one.condition.name for one in found[State.DIFFERS] if one.condition.name != "items"]

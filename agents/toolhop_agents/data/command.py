@@ -1,7 +1,7 @@
-"""``toolhop data``: look at data sets, check them, fetch the official one, export any.
+"""``toolhop data``: show, validate, fetch and export data sets.
 
-stdout is data, stderr is talk. Exit codes: 0 done, 1 the data has errors, 2 usage, 3 something is
-missing on this machine (the official file, or a way to it).
+Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 the data has errors, 2 usage, 3
+something is missing on this machine (the official file, or access to it).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def show(item: str, data: str, code: bool, as_json: bool) -> None:
 
 @data.command()
 @data_option
-@click.option("--strict", is_flag=True, help="Findings fail too.")
+@click.option("--strict", is_flag=True, help="Fail on findings too.")
 @json_option
 def validate(data: str, strict: bool, as_json: bool) -> None:
     """List every error and every finding in a data set.
@@ -305,7 +305,9 @@ def export(
             "--most-varied goes with --to toolbehonest: add it, or leave this out"
         )
     if form is not None:
-        from toolhop_agents.data.export_as import export_as  # starts a sandbox: not for the others
+        from toolhop_agents.data.export_as import (
+            export_as,
+        )  # needs a sandbox; the other forms do not
 
         export_as(data, form, Path(out), overwrite=overwrite, sandbox=flags["sandbox"], most=most)
         return
@@ -325,15 +327,15 @@ def export(
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--function",
-    help="The tool's function; else the one of the file's name, or the only public one.",
+    help="The tool's function.  [default: that of the file's name, or the only public one]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write; else stdout.")
 @overwrite_option
 def schema(file: Path, function: str | None, out: Path | None, overwrite: bool) -> None:
-    """Write the tool schema of FILE, a Python source: from signature, type hints and docstring.
+    """Write the tool schema of FILE, a Python source.
 
-    The source is read and not run. What the docstring leaves open, and what `toolhop data
-    validate` will find, is printed to stderr.
+    It comes from the signature, type hints and docstring; the source is not run. Gaps of the
+    docstring and findings of `toolhop data validate` are printed to stderr.
     """
     try:
         source = file.read_text(encoding="utf-8")

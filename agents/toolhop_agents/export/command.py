@@ -1,4 +1,4 @@
-"""`toolhop export`: runs in the formats of other tools."""
+"""`toolhop export`: export runs to the formats of other tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from toolhop_agents.terminal import say
 @click.option("--out", type=click.Path(path_type=Path), required=True,
               help="The target: a folder; for chat a file, for predictions either.")
 @click.option("--include-wrong", is_flag=True,
-              help="chat: wrong episodes as well.")
+              help="chat: write wrong episodes as well.")
 @click.option("--tool-order", type=click.Choice([one.value for one in ToolOrder]), default=None,
               help="chat: order in which tools are listed.  [default: shuffled]")
 @click.option("--arguments", type=click.Choice([one.value for one in Arguments]), default=None,

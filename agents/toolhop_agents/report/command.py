@@ -1,4 +1,4 @@
-"""`toolhop report`: one HTML file with the figures and every episode of some runs."""
+"""`toolhop report`: write one HTML file with the figures and every episode of some runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAME = "report.html"
 @overwrite_option
 @click.option("--title", default=None, help="The page's title; else the run's name.")
 @click.option("--max-episodes", "most", type=Whole(min=0), default=EPISODES, metavar="N",
-              show_default=True, help="Maximum of readable episodes on the page.")  # fmt: skip
+              show_default=True, help="Maximum number of readable episodes.")  # fmt: skip
 def report(
     runs: Sequence[Path], out: Path | None, title: str | None, most: int, overwrite: bool
 ) -> None:

@@ -1,4 +1,6 @@
-"""`toolhop construct review`, a page or a terminal for one reviewer, and `agreement` of all."""
+"""`toolhop construct review`, a page or terminal for one reviewer, and `agreement`, which
+compares all.
+"""
 
 from __future__ import annotations
 
@@ -56,11 +58,11 @@ def agreement(folder: Path, *, as_json: bool) -> None:
     "--reviewer",
     metavar="NAME",
     type=NAME,
-    help="Whose verdicts these are.  [default: the account's name]",
+    help="Reviewer who gives the verdicts.  [default: the account's name]",
 )
-@click.option("--terminal", is_flag=True, help="Here, without a browser.")
+@click.option("--terminal", is_flag=True, help="Review in the terminal, without a browser.")
 @click.option(
-    "--settle", is_flag=True, help="Only items that two judge differently; this verdict decides."
+    "--settle", is_flag=True, help="Only items that two reviewers judge differently; yours decides."
 )
 @click.option(
     "--sample",
@@ -73,8 +75,8 @@ def agreement(folder: Path, *, as_json: bool) -> None:
 def review(folder: Path, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Have a person judge items.
 
-    One reviewer sees accepted items, nested tasks or scenarios on a page of this machine, answers
-    each first and then accepts or rejects it.
+    A reviewer sees accepted items, nested tasks or scenarios on a local page, answers each first,
+    and then accepts or rejects it.
     """
     material = Material.read(folder)
     if flags["sample"] and flags["settle"]:
