@@ -66,12 +66,12 @@ PRINTED = 20
 @setting_option("tool_timeout_s", "wall_s", default=2.0)
 @setting_option("tool_memory_mib", "memory_mib")
 @click.option("--max-samples", type=Whole(1, 256), default=None,
-              help="Items at a time, on each node.  [default: one per processor; 4 to be read]")
+              help="Items at a time, on each node.  [default: one per processor; 4 with readers]")
 @setting_option("sandbox")
 @setting_option("policy")
 @setting_option("last_wins")
 @table_format
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever the result.")
 @json_option
 @click.pass_context
 def certify(

@@ -54,7 +54,7 @@ AGENT, HOPS, GOLD = "person", "hops", "gold"
 @click.option(
     "--mode",
     default=None,
-    help="One of the benchmark's; ToolHop's direct takes the tools away.  [default: its first]",
+    help="A mode of the benchmark; ToolHop's direct has no tools.  [default: its first]",
 )
 @setting_option("sandbox")
 @setting_option("policy")
