@@ -1,4 +1,4 @@
-"""Whether what a tool returned says that it failed: tools report failure in band as well."""
+"""Detect errors that a tool reports in its return value instead of raising."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from toolhop_sandbox.outcome import JSON, Returned
 
 _NO_ERROR = frozenset({"", "none", "null", "no", "no error", "n/a", "ok"})
 OPENING_CHARS = 400
-"""Characters of a text that are looked at for the report of an error."""
+"""Characters at the start of a text that are searched for an error report."""
 _NUMBER_ONLY = r"[-+±]?\s*[\d.,]+\s*%?\s*$"
 _ERROR_TEXT = re.compile(
     rf"""(?:
@@ -31,7 +31,7 @@ _ERROR_TEXT = re.compile(
 
 
 def result_value(outcome: Returned) -> JSON:
-    """What a tool returned; None for what is nested too deeply to be looked into."""
+    """Parse what a tool returned; None if it is too deeply nested."""
     try:
         value: JSON = json.loads(outcome.json_text)
     except RecursionError:
