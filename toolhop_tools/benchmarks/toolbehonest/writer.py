@@ -41,13 +41,13 @@ from toolhop_tools.varied import most_varied
 from toolhop_tools.words import as_text
 
 FILE = "made_en.json"
-"""The published names are kept for the published files, whose size is known."""
+"""The published names are reserved for the published files, whose size is known."""
 FINISH = "Finish"
 OWN = {
     FINISH: "Ends the task.",
     UNSOLVABLE: "Says that no tool here can do the task, or a step of it.",
 }
-"""The tools that every list ends with."""
+"""Tools at the end of every list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class _Pair:
     unsolvable: Labelled
     solvable: Labelled
     left: Mapping[str, Tool]
-    """The tools of the unsolvable list, and of the solvable one."""
+    """Tools of the unsolvable list (`left`) and of the solvable one (`whole`)."""
     whole: Mapping[str, Tool]
 
 
 def used(family: Family) -> list[Labelled]:
-    """The items of a family that rows are made of."""
+    """Return the items of a family that become rows."""
     found: dict[str, Labelled] = {}
     for kind in TOOLBEHONEST:
         if (one := family.own(kind)) and (twin := family.twin(one)):
@@ -70,11 +70,11 @@ def used(family: Family) -> list[Labelled]:
 
 
 def write(found: Iterable[Family], *, most: int | None = None) -> Files:
-    """The file, and where each row is from; rows of a subtask stand together.
+    """Build the file and the origin of each row; rows are grouped by subtask.
 
     Args:
-        found: what was made of each item.
-        most: rows to keep of each subtask, those that differ most; all where None.
+        found: the families made.
+        most: rows to keep per subtask, those that differ most; all if None.
     """
     files, rows = Files(data=(FILE,)), dict[str, list[tuple[dict[str, JSON], _Pair]]]()
     for family in found:
@@ -150,7 +150,9 @@ def _subtask(one: Labelled, twin: Labelled) -> str:
 
 
 def _says(one: Labelled, at: int) -> bool:
-    """Whether the task says what a hop (from 0) asks its tool about: a limit can be seen then."""
+    """Whether the task states what a hop (from 0) asks its tool, so that a limit can be
+    recognized.
+    """
     hop, text = one.item.hops[at], _task(one)
     about = [
         leaf.value
@@ -179,7 +181,7 @@ def _row(pair: _Pair) -> dict[str, JSON]:
 
 
 def _task(one: Labelled) -> str:
-    """The question, then the steps, one a line; of one step the question alone."""
+    """Return the question, then the steps, one per line; only the question if there is one step."""
     hops = [" ".join(hop.question.split()) for hop in one.item.hops]
     steps = [f"{number}. {text}" for number, text in enumerate(hops, start=1)]
     return "\n".join([" ".join(one.item.question.split()), *(steps if len(steps) > 1 else ())])
@@ -191,11 +193,11 @@ def _tools(shown: Mapping[str, Tool], wider: Mapping[str, Tool]) -> str:
 
 
 def _about(tool: Tool, wider: Tool | None) -> str:
-    """A tool in one line: its description, and the choices that its parameters have.
+    """Describe a tool in one line: its description, and the choices of its parameters.
 
     Args:
-        tool: what is described.
-        wider: the same tool in the twin: choices that it alone has are named as gone.
+        tool: the tool to describe.
+        wider: the same tool in the twin: choices that only it has are listed as excluded.
     """
     parts, others = [_sentence(tool.schema.description)], _choices(wider) if wider else {}
     for name, values in _choices(tool).items():
@@ -211,7 +213,7 @@ def _sentence(text: str) -> str:
 
 
 def _choices(tool: Tool) -> dict[str, Sequence[str]]:
-    """By parameter the values that its schema lists, of itself or of its elements."""
+    """Return the choices that the schema lists for each parameter or its elements."""
     properties, found = tool.schema.parameters.get("properties"), dict[str, Sequence[str]]()
     for name, schema in properties.items() if isinstance(properties, dict) else ():
         inner = schema.get("items") if isinstance(schema, dict) else None

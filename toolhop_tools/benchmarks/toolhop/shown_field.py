@@ -23,7 +23,7 @@ FIELD = "shown"
 
 
 def shown_field(item: Item) -> dict[str, JSON]:
-    """The field for an item that has an order."""
+    """Return the field for an item that has an order."""
     return {
         "names": [hop.tool.name for hop in item.hops],
         "others": [_other(tool) for tool in item.others],
@@ -43,7 +43,7 @@ def _other(tool: Tool) -> JSON:
 
 
 def read_shown(record: Record, item: Item) -> Item:
-    """`item` as the field says; its faults are noted in `record`."""
+    """Apply the field to `item`; its faults are noted in `record`."""
     names, order = _names(record, "names"), _names(record, "order")
     if len(names) != len(item.hops):
         expected = f"{counted(len(item.hops), 'name')}, one a hop"
