@@ -35,11 +35,11 @@ _QUOTES = "\"'`“”‘’«»"
 
 def plain_text(text: str) -> str:
     """Normalize an answer for comparison: NFC, case folded, without surrounding punctuation."""
-    # Composed again after folding, which takes some letters apart.
+    # Compose again: folding decomposes some letters.
     text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     text = " ".join(text.split())
     bare = text.strip(_QUOTES + " ").removesuffix(".").strip(_QUOTES + " ")
-    # An answer may be a quote or a dot and nothing else.
+    # An answer may consist of only a quote or a dot.
     return bare or text
 
 

@@ -53,7 +53,7 @@ def _taken(beside: Path) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
             return descriptor
-        # Taken away between the two steps, by a process that swept.
+        # Another process swept the file before it was locked.
         os.close(descriptor)
 
 

@@ -145,14 +145,14 @@ def in_batches(program: Program, sets: Sequence[Arguments], *, most_cut: int = M
             found[first : first + len(runs)] = runs
             if first + len(runs) < end:
                 waiting.appendleft((first + len(runs), end))
-            # Too long for a report: a call of its own has room for it.
+            # Results too long for a report fit into a separate call.
             waiting.extend((first + at, first + at + 1) for at, r in enumerate(runs) if r is None)
         elif outcome is None or isinstance(outcome, Raised | Refused):
             alone = yield program, sets[first]
             found[first] = CallRun(alone, alone=True)
             cut += _cut(alone)
             if outcome == alone:
-                # The module level raises, or the compiler: before any call, whatever the call.
+                # The compiler or the module level raises, so every call fails alike.
                 found[first + 1 : end] = [CallRun(alone)] * (end - first - 1)
             else:
                 # The tool breaks its driver.

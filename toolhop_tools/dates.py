@@ -19,7 +19,7 @@ _PATTERNS = tuple(
         rf"(?<!\d){_YEAR}/(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})(?!\d)",
         rf"\b{_MONTH}\s+{_DAY}\s*,?\s+{_YEAR}\b",
         rf"(?<!\d){_DAY}\s+(?:of\s+)?{_MONTH}\s*,?\s+{_YEAR}\b",
-        # 31/01/1912 is a date where only one reading of it is.
+        # Day and month in either order, if only one order is a valid date.
         r"(?<!\d)(?P<day>1[3-9]|2\d|3[01])[/.](?P<month>0?\d|1[0-2])[/.](?P<year>\d{4})(?!\d)",
         r"(?<!\d)(?P<month>0?\d|1[0-2])/(?P<day>1[3-9]|2\d|3[01])/(?P<year>\d{4})(?!\d)",
     )

@@ -53,7 +53,7 @@ def compiled(schema: Mapping[str, JSON]) -> jsonschema_rs.Validator | None:
     `toolhop data validate` reports such schemas, and a model cannot fix them.
     """
     try:
-        # offline: a document must not make the harness fetch a `$ref`.
+        # Offline: a document must not make the harness fetch a `$ref`.
         return jsonschema_rs.Draft202012Validator(dict(schema), offline=True)
     except (jsonschema_rs.ValidationError, ValueError):
         return None

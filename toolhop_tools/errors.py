@@ -1,11 +1,11 @@
-"""Faults of data files, as lists of problems a person can fix.
+"""Errors in data files, as lists of problems that a person can fix.
 
 ToolsError
 ├── DataError             the data cannot be used; `problems` lists every fault, not the first
-│   ├── DataNotFound      nothing at that name or path; nothing was read
+│   ├── DataNotFound      no data set has that name or path
 │   ├── DataNotFetched    a known data set that is not on this machine yet
-│   └── BadChoice         an id, a pattern or a limit that fits no item
-└── FetchError            a download or import did not end with the pinned file
+│   └── BadChoice         an id, a pattern or a limit that matches no item
+└── FetchError            a download or import did not give the pinned file
 """
 
 from __future__ import annotations

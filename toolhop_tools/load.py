@@ -125,7 +125,7 @@ def _reader(name: str, colon: str) -> Reader | None:
 def _unknown(name: str) -> DataNotFound:
     try:
         found = readers()
-    except BadPackage:  # another package's fault: what was asked for has no part in it
+    except BadPackage:  # the fault of another package, unrelated to the request
         found = _named(READERS.own)
     known = [one for one, reader in found.items() if not reader.wants_path]
     near = get_close_matches(name, known, n=1)

@@ -61,7 +61,7 @@ def literal_value(node: ast.expr | str) -> JSON:
         NO_LITERAL: it is not a literal, or not JSON.
     """
     text = json.dumps(ast.literal_eval(node), ensure_ascii=False, allow_nan=False)
-    text.encode()  # a half of a surrogate pair is not text that a call could carry
+    text.encode()  # a call cannot carry lone surrogates
     value: JSON = json.loads(text)
     return value
 

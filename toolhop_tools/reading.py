@@ -73,7 +73,7 @@ def answer_at(value: JSON, reading: Reading) -> str | None:
     """Return the answer at the position that `reading` names; None if nothing is there."""
     part = value
     for step in reading.path:
-        if not isinstance(part, dict | list):  # a text has letters, and no parts
+        if not isinstance(part, dict | list):  # indexing a text would give letters
             return None
         try:
             part = part[step]  # type: ignore[index]

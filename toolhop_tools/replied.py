@@ -33,14 +33,14 @@ def json_in(text: str) -> str:
         at = _end(text, mark.start())
         part = text[mark.start() : at]
         if mark[0] != CLOSE and _is_json(part):
-            whole.append(part)  # a tag in one of its strings ends no thoughts
+            whole.append(part)  # a tag inside a string does not end the thoughts
         elif CLOSE in part:
             at = answer = mark.start() + part.rindex(CLOSE) + len(CLOSE)
             whole, broken = [], []
         else:
             broken.append(part)
     if text[answer:].lstrip().startswith(OPEN):
-        return ""  # cut off while it was thinking
+        return ""  # cut off during the thoughts
     return max(reversed(whole or broken), key=len, default=text[answer:].strip())
 
 

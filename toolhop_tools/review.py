@@ -39,7 +39,7 @@ def _of_item(item: Item) -> Iterator[DataProblem]:
         if hop.tool not in checked:
             checked.append(hop.tool)
             for rule, expected, given in tool_findings(hop.tool):
-                # ToolHop's own evaluator calls tools of no other benchmark.
+                # ToolHop's evaluator only calls tools of its own benchmark.
                 if rule != "not-first" or item.benchmark == TOOLHOP:
                     yield _finding(rule, item, field, expected, given)
     if item.hops:

@@ -48,7 +48,7 @@ _HEX = "[0-9A-Fa-f]"
 ESCAPE = re.compile(
     rf"%{_HEX}{{2}}"  # a URL's
     rf"|&(?:#[0-9]{{1,8}}|#[xX]{_HEX}{{1,8}}|[A-Za-z][A-Za-z0-9]{{1,31}});"  # HTML's
-    rf"|\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}"  # JSON's for two halves of a pair
+    rf"|\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}"  # JSON's surrogate pair
     rf"|\\(?:u{_HEX}{{4}}|u\{{{_HEX}{{1,6}}\}}|U{_HEX}{{8}}|x{_HEX}{{2}}|.)",  # JSON's, programs'
     re.DOTALL,
 )
@@ -61,8 +61,7 @@ QUOTED = re.compile(rf"={_HEX}{{2}}|=[ \t]*\r?\n")
 PLAIN, MAIL = (ESCAPE,) * 4, (QUOTED, ESCAPE) * 3
 """Decoding steps, applied in order: a text may be JSON within JSON in a URL.
 
-There are two sequences because what follows the ``=`` of a query is quoted-printable only by
-accident.
+There are two sequences because the ``=`` of a query only looks like quoted-printable.
 """
 _LETTERS = str.maketrans("bfnrt", "\b\f\n\r\t")
 """Letters after a backslash; other characters stand for themselves."""
@@ -245,7 +244,7 @@ def _written(value: str) -> Iterator[bytes]:
         for escapes in (PLAIN, MAIL):
             yield from (form.encode(_BYTES) for form in _decoded(text.encode(*_UTF8), escapes))
     raw = value.encode(*_UTF8)
-    # Of `user:value`, whatever the user: the part of the base64 that the value alone decides.
+    # In the base64 of `user:value`, the part that does not depend on the user.
     for before, lost in ((0, 0), (1, 2), (2, 3)):
         coded = base64.b64encode(b"\0" * before + raw).rstrip(b"=")
         whole = coded[lost : len(coded) - ((before + len(raw)) % 3 > 0)]
@@ -311,7 +310,7 @@ def _character(escape: str) -> str:
     elif len(rest) == 1:
         return rest.translate(_LETTERS)
     elif rest.startswith("u") and "{" not in rest:
-        character = str(json.loads(f'"{escape}"'))  # which joins a pair
+        character = str(json.loads(f'"{escape}"'))  # joins a surrogate pair
     else:
         number = int(rest.strip("uUx{}"), 16)
         character = chr(number) if number <= sys.maxunicode else escape

@@ -20,7 +20,7 @@ def unread(program: Program) -> frozenset[str]:
     if own is None:
         return frozenset()
     taken = default_nodes(own.args).keys()
-    whole = {"locals", "vars", "eval", "exec"}  # which read what they do not name
+    whole = {"locals", "vars", "eval", "exec"}  # read variables without naming them
     used = {name for statement in own.body for name in _read(statement)}
     return frozenset() if used & whole else frozenset(taken - used)
 

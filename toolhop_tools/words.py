@@ -88,7 +88,7 @@ def as_text(value: JSON) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, int):
-        # Python converts no more than 4,300 digits, and in more than linear time.
+        # Python refuses more than 4,300 digits, and its conversion is slower than linear.
         return str(value) if abs(value).bit_length() < 10_000 else "a huge number"
     return repr(value)
 

@@ -155,7 +155,7 @@ def _from_list(text: str, origin: str) -> list[tuple[str, JSON]]:
 def _from_lines(text: str, origin: str) -> list[tuple[str, JSON]]:
     rows: list[tuple[str, JSON]] = []
     problems: list[DataProblem] = []
-    # Not splitlines(): JSON text may hold U+2028 and its like unescaped.
+    # Not splitlines(): JSON text may contain U+2028 and similar unescaped.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue

@@ -167,7 +167,7 @@ def fetch(
         FetchError: no response, an error response, a lost connection, or different content. Nothing
             is stored then.
     """
-    import httpx  # 0.14 s, wanted only here; every command that loads data imports this module
+    import httpx  # takes 0.14 s; every command that loads data imports this module
 
     if is_pinned(target, pin):
         return target
@@ -181,7 +181,7 @@ def fetch(
         status = f"{error.response.status_code} {error.response.reason_phrase}".strip()
         raise FetchError(f"{url} answered {status}", fix=_by_hand(pin)) from None
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
-        # The last two are httpx's words on a proxy that it cannot use.
+        # httpx raises the last two for an unusable proxy.
         reason = str(error) or type(error).__name__
         raise FetchError(f"no download from {url}: {reason}", fix=_by_hand(pin)) from None
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Data sets written as folders: the built-in one, and users' own in the same layout.
+"""Read data sets in folders: the built-in one, and users' own in the same layout.
 
 ::
 
@@ -9,8 +9,8 @@
     <root>/<domain>/<name>.json          the tool's schema: name, description, parameters
     <root>/<domain>/<name>.py            its code; defines the function <name>
 
-``arguments`` is the hop's gold call and may be absent. Items come in the order of the folders'
-names and then of the file.
+``arguments`` is the hop's gold call and may be absent. Items are
+ordered by folder name and then by their order in the file.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _gold(row: Mapping[str, Any]) -> GoldCall | None:
     if row["gold"] is None:
         return None
     reading = reading_from_json(row["reading"]) if "reading" in row else None
-    # Rows of before had neither.
+    # Older rows have neither `source` nor `reading`.
     return GoldCall(row["gold"], row.get("source", "written"), reading)
 
 

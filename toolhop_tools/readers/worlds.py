@@ -41,7 +41,7 @@ FIX = "install the toolhop-env whose generator made the file, or make the file a
 
 @lru_cache(maxsize=BLOCKS)
 def _block(spec: Spec, number: int, generator: int) -> tuple[Item, ...]:
-    del generator  # of another one the items are others
+    del generator  # only part of the cache key
     return items.block(spec, number)
 
 

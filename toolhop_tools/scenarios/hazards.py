@@ -113,7 +113,7 @@ def _contradicted(scene: Scene, seed: int) -> Iterator[tuple[int, tuple[JSON, st
             continue
         said = leaf_text(leaf)[slice(*reading.span)] if reading.span else leaf_text(leaf)
         other = _other(scene, said, seed, at)
-        # Of a sum there is no record.
+        # A computed value has no record.
         looked_up = hop.tool.name not in scene.computing
         alone = len(scene.served[hop.tool.name]) == 1
         if other is not None and looked_up and alone:
@@ -269,7 +269,7 @@ def _other(scene: Scene, said: str, seed: int, at: int) -> str | None:
             return None
         moved = f"{int(year[0]) + rng.choice([-3, -2, -1, 1, 2, 3]):04}"
         found = said[: year.start()] + moved + said[year.end() :]
-        # The 29th of February is in few years.
+        # February 29 may not exist in the new year.
         return found if whole_date(found) is not None else None
     if kind is Kind.LETTER:
         letters = [one for one in "abcdefghijklmnopqrstuvwxyz" if one != said.lower()]

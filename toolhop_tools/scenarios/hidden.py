@@ -189,7 +189,7 @@ def _left(scene: Scene, made: Item, form: Form, uses: list[tuple[int, Leaf]]) ->
     value = form.value
     if any(spans(text, value) for text in (made.question, *(h.question for h in made.hops))):
         return True
-    # Other hops name answers, of which one may share a name with the value.
+    # Other hops mention answers, which may share a name with the value.
     own = (made.question, *(made.hops[at].question for at, _ in uses))
     if isinstance(value, str) and any(_part_left(value, text) for text in own):
         return True
@@ -199,7 +199,7 @@ def _left(scene: Scene, made: Item, form: Form, uses: list[tuple[int, Leaf]]) ->
                 return True
         elif ground(asked(made, at, scene.returned), leaf) is not Ground.NOWHERE:
             return True
-    # A number stands in many texts: in those of the tools that are given it, it shows.
+    # Numbers are common: only the texts of the tools that take this one matter.
     if isinstance(value, str):
         return len(value) > 2 and any(_stated_by(tool, value) for tool in made.tools.values())
     return any(_stated_by(made.hops[at].tool, value) for at, _ in uses)

@@ -45,7 +45,7 @@ class Scenario(StrEnum):
     WRONG_ALWAYS = "wrong-always"
     """As `WRONG_ONCE`, but on every call."""
 
-    # What ToolBeHonest's subtasks are made from, beside `MISSING_TOOL`:
+    # Sources of ToolBeHonest's subtasks, besides `MISSING_TOOL`:
     MISSING_SINGLE = "missing-single"
     """One hop as an item of its own, among distractors, without its tool."""
     MISSING_REPEATED = "missing-repeated"
@@ -58,7 +58,7 @@ class Scenario(StrEnum):
     LIMITED_CLONES = "limited-clones"
     """A tool is replaced by clones with stated limits, of which one fits the hop, or none."""
 
-    # Not made any more; files and runs that have them are read and scored as before:
+    # No longer made; existing files and runs are still read and scored:
     MISSING_PARAMETERS = "missing-parameters"
     HIDDEN_OPTION = "hidden-option"
     SLOW_TOOL = "slow-tool"

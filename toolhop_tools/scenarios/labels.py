@@ -70,7 +70,7 @@ async def broken(one: Labelled, results: Results) -> list[DataProblem]:
 async def _still_solved(
     one: Labelled, number: int, hop: Hop, results: Results
 ) -> list[DataProblem]:
-    if hop.gold is None:  # a second job of a tool, whose call the solvable sibling has
+    if hop.gold is None:  # only the solvable sibling has the call of a second job
         return []
     arguments = dict(hop.gold.arguments)
     return [

@@ -255,7 +255,7 @@ def call_limit(scene: Scene, seed: int) -> Drafts:
     """Allow fewer calls than the chain needs; the sibling allows enough."""
     item = scene.item
     needed = sorted(_needed(scene))
-    # What is computed can be done without a call.
+    # A hop that only computes can be done without a call.
     counted = [at for at in needed if item.hops[at].tool.name not in scene.computing]
     if len(counted) < 2:
         return Reason.LOOKED_UP

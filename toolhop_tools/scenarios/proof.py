@@ -122,7 +122,7 @@ class Prover:
                 canonical(one): run is not None and _answers(kind, run.outcome, one)
                 for one, run in zip(sets, runs, strict=True)
             }
-            # What the source does not name, a table does not hold.
+            # A table in the source cannot contain texts that the source does not mention.
             strange = [one for one in sets if _texts(task, one).isdisjoint(task.source.texts)]
             some = [answered[canonical(one)] for one in strange]
             least = SOME if _texts(task, arguments) else NEARLY_ALL

@@ -141,7 +141,7 @@ class Reason(StrEnum):
     NO_LIMIT = "no gold call has a name or number that a limit could be about"
     NO_PAIR = "no tool does the job of two hops"
     NO_OTHER_ANSWER = "no answer can be replaced by another of its kind"
-    # What only running shows:
+    # Reasons found only by running:
     OWN_TOOL = "another tool of its own does the lost job"
     HELD = "the code of a tool that stays on offer has the lost answer"
     SHORT_CUT = "fewer calls give the answer too"
@@ -274,7 +274,7 @@ def out_of_reach(scene: Scene, made: Item, lost: Iterable[int]) -> Vain:
     """
     gone, golds, known, texts = set(lost), list[str](), list[str](), [made.question]
     for at, hop in enumerate(made.hops):
-        # A hop that is an item of its own has another place there, and hangs on nothing.
+        # A hop turned into an item of its own has another index and depends on no other hop.
         whole = len(made.hops) == len(scene.item.hops)
         spelled = [scene.returned[at]] if whole and at in scene.returned else []
         fed = {edge.hop - 1 for edge in scene.proofs[at].edges if whole}

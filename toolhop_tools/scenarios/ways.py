@@ -232,7 +232,7 @@ class _Look:
             at.bases = _bases(at.task, calls)
             at.seen = {key_of(call.arguments) for call in calls}
             self.untried += untried
-            # What tools of others may say so was read in their code.
+            # Tools of other items need no probes: their code was already searched.
             return calls if at.removable else [*calls, *_new(at.task, _probing(at), at.seen)]
         made = itertools.islice(_composed(at, revealed), COMPOSED)
         self.untried += max(0, _possible(at, revealed) - COMPOSED)
@@ -254,14 +254,14 @@ class _Look:
                 continue
             value, refused = _said(tried)
             if refused:
-                # Later ones would crowd out the third call.
+                # Refusals of later calls would use up the budget of the third level.
                 refusals += [(call, value)] if at.removable and not call.by else []
             elif at.computes is None and at.task.content(call.arguments) and not call.by:
                 at.computes = await self._computes(at, call)
             if call.filler and at.computes:
-                # Whoever chooses the numbers of a sum has it without the tool.
+                # With freely chosen arguments, a computing tool can return anything.
                 continue
-            # An error of the chain's own lists names, and does not say which.
+            # An error of a chain tool lists names without saying which is the answer.
             no_way = refused and not at.removable
             wanted = (
                 one for one in self.vain.wanted if not (no_way or (refused and one.is_slight))

@@ -75,7 +75,7 @@ def _faults(asked: Expression, answer: Value, world: World) -> Iterator[Reason]:
     for node, other in _changed(asked, lambda node: _replaced(node, world)):
         changes[id(node)].append(not same(other))
     for place, tries in changes.items():
-        # Many another entity serves as the lesser of two: one that does not shows the need.
+        # In a comparison many entities can be the lesser one, so a single change suffices.
         if sum(tries) < (1 if place in compared else len(tries) // 2 + 1):
             yield Reason.SPARE_HOP
 

@@ -126,7 +126,7 @@ class _Drawing:
             return Spelled(Text.INITIALS, kind, end)
         if not of.code:
             raise Stuck
-        # The code is mostly a call of its own.
+        # Looking up the code usually takes a call of its own.
         return Spelled(Text.DIGITS, kind, self.reach(kind, self._any(kind), hops - 2, joins))
 
     def _gap(self, kind: str, hops: int, joins: bool) -> Expression:
@@ -226,7 +226,7 @@ class _Drawing:
         mine, its = (self.world.value(kind, attribute, end) for end in (name, other))
         if mine == its:
             raise Stuck
-        # The entity itself is reached again, as one of the two.
+        # The entity is reached again as one of the two.
         self.entities.discard(name)
         ends = [(kind, name), (kind, other)]
         self.drawn.shuffle(ends)

@@ -113,7 +113,7 @@ class Which:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An attribute of an entity."""
+    """The value of an attribute of an entity."""
 
     type: str
     attribute: str

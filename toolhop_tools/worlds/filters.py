@@ -19,7 +19,7 @@ class Filters(Maker):
         """Say which optional links must be given if none is required."""
         links = [param for param in arguments.params if param.role is Role.LINK]
         if any(param.required for param in links):
-            return ""  # The schema says it.
+            return ""  # The schema says so.
         names = [f"`{param.argument}`" for param in links]
         several = "At least one of " if names[1:] else ""
         return f"{several}{', '.join(names)} has to be given. "

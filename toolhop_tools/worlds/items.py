@@ -183,7 +183,7 @@ class Making:
                 except Stuck:
                     self.refused["nothing could be drawn"] += 1
                     break
-                # Chance of its own, so that what is drawn next does not hang on what is checked.
+                # A separate generator, so that the next draw does not depend on the checks.
                 kept = self._asked(asked, random.Random(drawn.getrandbits(64)))
                 if not isinstance(kept, str):
                     patience += PATIENCE

@@ -191,7 +191,7 @@ class MadeTool:
     @cached_property
     def _function(self) -> Callable[..., JSON]:
         namespace: dict[str, Callable[..., JSON]] = {}
-        # The source is our own, rendered above from a world; no text of anybody else is in it.
+        # Safe: the source is rendered from a world and contains no foreign text.
         exec(compile(self.source, self.name, "exec"), namespace)  # noqa: S102
         return namespace[self.name]
 

@@ -107,7 +107,7 @@ class Maker:
             form = unit or NAME
             said = f"by {form}" if column.noun == end.noun else a(f"{end.noun}'s {form}")
         if end and column.many:
-            # Nobody is related to an entity twice.
+            # An entity is related to another only once.
             ones = [one.noun for one in related if one.type == column.type and not one.many]
             apart = f", the {' and the '.join(ones)} not among them" if ones else ""
             said = f"a list of {end.noun} {form}s{apart}"

@@ -165,18 +165,18 @@ class _Planning:
         *reads: str,
         beyond: Path = (),
     ) -> Earlier:
-        """Call the first tool of these shapes over a type that takes all of this.
+        """Plan a call of the first tool of these shapes for a type that takes all arguments.
 
         Args:
-            shapes: of tools.
+            shapes: acceptable shapes of tools, in order of preference.
             kind: the type.
-            node: what the call answers.
-            meanings: of its arguments.
-            reads: columns, the first of which that the tool gives is read.
-            beyond: where the value stands in what is there.
+            node: the node that the call answers.
+            meanings: meanings of its arguments.
+            reads: columns in order of preference; the first one that the tool has is read.
+            beyond: path from the column's value to the value wanted.
 
         Raises:
-            NoTool: there is none.
+            NoTool: there is no such tool.
         """
         for tool in (tool for shape in shapes for tool in self.box.of(shape, kind)):
             if self.offered is None or tool.name in self.offered:

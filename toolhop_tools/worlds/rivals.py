@@ -402,7 +402,7 @@ class _Search:
         """Whether a tool on offer can take a step."""
         if step not in self._can:
             way = plan(step, self.rivals.tools)
-            # Codes may have to be found first or after; the whole plan is looked at in the end.
+            # Other calls may look up codes; `of` checks the whole plan later.
             main = [call for call in way.calls if call.node is step] if way else []
             self._can[step] = bool(main) and main[0].tool.name in self.offered
         return self._can[step]

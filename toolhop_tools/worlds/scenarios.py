@@ -272,7 +272,7 @@ def _first(
     """
     tools = [tool for tool in scene.own if tool.name not in scene.computing]
     rng = drawn(seed, scene.item, what)
-    # Which of several exponential times is first is drawn by their rates.
+    # The first of several exponential times is drawn in proportion to its rate.
     tools.sort(key=lambda tool: rng.expovariate(1 - scene.usage[tool.name] + RARE))
     reasons = []
     for tool in tools:

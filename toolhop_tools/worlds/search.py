@@ -218,7 +218,7 @@ class Explorer:
                 for at, (kind, value) in enumerate(determined(tool.made, puts + chosen)):
                     leaves.setdefault((kind, value), (number, kind, value, chosen, at))
                 if tool.made.shape is Shape.FIND and ("number", 0) in leaves:
-                    break  # Nothing fits, in whatever order.
+                    break  # Nothing fits, whatever the order.
             self._results[key] = list(leaves.values())
         return self._results[key]
 

@@ -60,7 +60,7 @@ class Plan:
 
 def planned(asked: Expression, world: World, drawn: random.Random) -> Plan:
     """Return the plan with the fewest sentences that are short and refer back without a label."""
-    # In this order each thread is told to its end before the next one begins.
+    # In this order each branch is finished before the next one begins.
     able = [node for node in nodes(asked)[:-1] if isinstance(node, Follow | Pick | Which)]
     best: list[Plan] = []
     least = math.inf
@@ -179,7 +179,9 @@ def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
                 labelled.append(part)
         for node in _said(step, back):
             if isinstance(node, Entity):
-                called = {noun_of(node, world)}  # also of a name, as it may be what was meant
+                called = {
+                    noun_of(node, world)
+                }  # named entities too: a back-reference could mean them
                 if isinstance(node, Follow):
                     called.add(world.domain.relation(node.type, node.relation).noun)
                 nouns.update(called)

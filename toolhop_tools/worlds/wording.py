@@ -295,11 +295,12 @@ class _Wording:
         """Return phrases for the entities that have these links and meet the conditions.
 
         Returns:
-            set: the plural with everything, ``ships built by Asta that were launched before 1990``.
+            A dict with these keys:
+            set: the full plural, ``ships built by Asta that were launched before 1990``.
             linked, bound: the same in two parts; `bound` is ``launched before 1990``.
             only: the bound for one entity, ``that was launched ...``. It and `bound` are empty if
                 the bound belongs to the link's verb, "born in Velmora before 1990".
-            noun, phrase: the singular and what follows it.
+            noun, phrase: the singular and the words after it.
         """
         of = self.world.domain.types[node.type]
         noun, plural = of.noun, of.plural

@@ -1,11 +1,11 @@
-"""NesTools' official files, as they are.
+"""Read NesTools' official files.
 
-``test_data*.jsonl`` has a row a line: ``test_id api task call field``. Other files may lie beside
-it, with rows of the same ``test_id``, and the same ending of the name (or none):
+``test_data*.jsonl`` has one row per line: ``test_id api task call field``. Other files may be
+beside it, with rows of the same ``test_id``, and names with the same ending (or none):
 
     test_api_ids*.jsonl         ``api_ids``, parallel to ``api``; without it tools are numbered
-    test_prompt*.jsonl          ``prompt``, the official one: its list of tools is what is shown,
-                                distractors included
+    test_prompt*.jsonl          ``prompt``, the official one: the tools in its list are shown,
+                                including distractors
     test_no_conjunctions*.jsonl ``task`` in other words, for the mode of that name
 """
 
@@ -57,7 +57,7 @@ def survey(path: str, *, last_wins: bool = False) -> Survey:
         DataNotFetched: no path is given, and the files are not in the cache folder.
         DataError: a file has no rows.
     """
-    del last_wins  # tools differ by their ids
+    del last_wins  # tools are distinguished by id
     path = path or str(SOURCE.here())
     home = Path(path)
     beside = {name: _beside(home, name) for name in (IDS, PROMPTS, REWRITTEN)}
@@ -287,8 +287,8 @@ def _call(call: Record, tools: Mapping[str, Tool]) -> JSON:
 
 
 def _of_prompt(row: Record, own: Sequence[Tool]) -> Sequence[Tool]:
-    """Return the tools in the official prompt, in its order. The prompt has one Python literal
-    per line.
+    """Return the tools in the official prompt, in its order. The list is a Python
+    literal on a line of its own.
     """
     text = row.text("prompt")
     lines = (line.strip() for line in text.split("\n"))

@@ -76,7 +76,7 @@ def arguments(tool: Tool, given: Mapping[str, JSON]) -> dict[str, JSON] | Reason
     for name, value in given.items():
         kind = kinds.get(name, "STRING")
         if kind == "NUMBER" and isinstance(value, float):
-            value = int(value)  # 3.0, which a schema takes for an integer
+            value = int(value)  # JSON Schema accepts 3.0 as an integer
         if kind not in ("NUMBER", "BOOLEAN") and not isinstance(value, str):
             value = json.dumps(value, ensure_ascii=False)
         found[service_name(name, reserved=True)] = value
@@ -116,7 +116,7 @@ def _kind(schema: Mapping[str, JSON]) -> str:
     kind = schema.get("type")
     if kind == "string" and isinstance(schema.get("enum"), list):
         return "ENUM"
-    # Values of several types are texts.
+    # Values of mixed types become texts.
     return _KINDS.get(kind, "OBJECT") if isinstance(kind, str) else "OBJECT"
 
 

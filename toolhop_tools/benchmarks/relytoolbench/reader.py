@@ -1,12 +1,12 @@
-"""RelyToolBench's sets of queries (`solvable_queries/test_instruction`): one list of rows a file.
+"""RelyToolBench's sets of queries (`solvable_queries/test_instruction`): one list of rows per file.
 
-``relytoolbench:PATH`` reads a set, or the sets ``G*.json`` of a folder; PATH may be followed by
-options: ``?set=NAME`` where the file's name is not the set's, ``&schemas=fixed`` for schemas with
-all optional parameters, ``&replies=FOLDER`` for recorded replies of the services
-(``CATEGORY/TOOL_for_CATEGORY/API.json``, an object of reply by the ``str()`` of the arguments'
-dict), ``&gold=FILE`` for calls and answers that are known (`KnownGold`).
+``relytoolbench:PATH`` reads a set, or the sets ``G*.json`` in a folder. Options may follow PATH:
+``?set=NAME`` if the file is not named after its set, ``&schemas=fixed`` for schemas with all
+optional parameters, ``&replies=FOLDER`` for recorded replies of the services
+(``CATEGORY/TOOL_for_CATEGORY/API.json``, an object that maps the ``str()`` of the arguments' dict
+to the reply), ``&gold=FILE`` for known calls and answers (`KnownGold`).
 
-The APIs are services that cannot be called here. Schemas have the official form, one bug included:
+The APIs are services that cannot be called here. Schemas have the official form, including one bug:
 an API shows its optional parameters only if it has required ones.
 """
 
@@ -238,7 +238,7 @@ def _item(identity: str, row: Record, name: str, options: Options) -> Item | Non
         **known,
     }
     extra = {key: row.value[key] for key in ("orig_query",) if key in row.value}
-    extra["family"] = f"{group_of(name)}-{identity}"  # in all sets of a group the same query
+    extra["family"] = f"{group_of(name)}-{identity}"  # the same query in all sets of a group
     return Item(
         f"{name}-{identity}", query, "", (), group_of(name), kind, extra=extra,
         others=(*tools.values(), FINISH), benchmark=NAME, gold=gold,

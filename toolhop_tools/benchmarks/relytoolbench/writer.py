@@ -1,16 +1,15 @@
-"""RelyToolBench's three sets of a group out of scenario items, and recorded replies.
+"""Write RelyToolBench's three sets of a group from scenario items, and recorded replies.
 
-| set | scenario | the right end |
+| set | scenario | correct ending |
 |---|---|---|
 | G1_instruction | plain | give_answer |
 | G1_instruction_missing_all_arguments | missing-parameter | talk to user |
 | G1_instruction_with_unmatched_tools | unmatched | change tools |
 
-The rows of a family have one ``query_id`` in all sets. The replies are what the tools gave to the
-gold calls when they were run; nothing is made up. What the official rows have no place for, the
-calls and the answer, stands in a file beside them. Folders have the names by which the official
-code finds them: queries and ids as in the release, documents as its ``tool_root_dir``, replies as
-its server's ``cache_folder``.
+The rows of a family share a ``query_id`` in all sets. The replies are the tools' actual results for
+the gold calls; nothing is made up. The calls and the answer, for which the official rows have no
+fields, are in a separate file. Folders are named as the official code expects: queries and ids as
+in the release, documents as its ``tool_root_dir``, replies as its server's ``cache_folder``.
 """
 
 from __future__ import annotations

@@ -209,10 +209,10 @@ def _twins(pair: _Pair, subtask_tools: list[JSON]) -> list[Item]:
             "solvable": twin == "solvable",
             "plan": without_finish(pair.plans[plan]),
             "own_tools": list(tool_table(tools)),
-            # Only where a description of a missing tool is asked for: the list is long.
+            # Only needed if a missing tool must be described; the list is long.
             "subtask_tools": subtask_tools if twin == "unsolvable" else [],
         }
-        # As the official prompts show both.
+        # The format of the official prompts.
         question = f"<task>\n{task}\n</task>\n<provided_tools>\n{tools}\n</provided_tools>"
         extra = {**pair.extra, "language": _language(task)}
         twins.append(

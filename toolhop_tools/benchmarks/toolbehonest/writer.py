@@ -1,14 +1,14 @@
-"""ToolBeHonest's file out of scenario items: rows as the reader beside it reads them.
+"""Write ToolBeHonest's file from scenario items; the reader module reads its rows.
 
-A row is a pair: an unsolvable item and its solvable sibling. The plan has the shown tool of each
-hop, then ``Finish``; the unsolvable one ``UnsolvableQuery`` where a hop lost its tool.
+A row is a pair: an unsolvable item and its solvable sibling. The plan has the displayed tool of
+each hop, then ``Finish``; the unsolvable plan has ``UnsolvableQuery`` for a hop without its tool.
 
 | subtask | scenario |
 |---|---|
 | single_step | missing-single |
-| multi_step_wo_rep | missing-tool, missing-repeated: no tool comes twice in the plan |
-| multi_step_w_rep | the same: one does |
-| os, web | potential-tool, by the surroundings that its text describes |
+| multi_step_wo_rep | missing-tool, missing-repeated: no tool is used twice in the plan |
+| multi_step_w_rep | the same, if a tool is used twice |
+| os, web | potential-tool, depending on the surroundings in its text |
 | iter | limited-steps |
 | best | limited-clones |
 """
@@ -120,7 +120,7 @@ def _paired(family: Family, one: Labelled) -> _Pair | Reason:
     own = [hop.tool for hop in twin.item.hops]
     if any(a.name != b.name and reads_like(a, b) for a, b in itertools.combinations(own, 2)):
         return Reason.ALIKE
-    # Clones differ in their limits, which stand in the text.
+    # Clones may read alike: they differ in the limits that their text states.
     free = {*twin.hop_tools, *(twin.shown if kind is Scenario.LIMITED_CLONES else ())}
     kept = {
         name: tool

@@ -1,10 +1,10 @@
-"""ToolHop's official JSON: read unchanged, and written from any data set.
+"""Read ToolHop's official JSON unchanged, and write it from any data set.
 
 A row has ``id question answer sub_task tools functions domain answer_type previous_answer_type``
-(spec METRICS.md 3.1). Ours may add ``gold_calls``, a list parallel to ``functions`` of
-``{"arguments": {...}, "source": "..."}`` (with a ``reading``, where in the result the answer
-stands) or null, and ``shown``, which says how the tools are shown where that is not as they are
-(`toolhop_tools.benchmarks.toolhop.shown_field`). Any other field is kept in `Item.extra`.
+(spec METRICS.md 3.1). We may add ``gold_calls``, a list parallel to ``functions`` whose elements
+are null or ``{"arguments": {...}, "source": "..."}``, with a ``reading`` if the answer's position
+in the result is known; and ``shown``, which describes how the tools are shown if that differs
+(`toolhop_tools.benchmarks.toolhop.shown_field`). Other fields are kept in `Item.extra`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The field of a row that says how its tools are shown, where that is not as they are.
+"""The field of a row that describes how its tools are shown, if that differs from how they are.
 
     "shown": {"names": [...], "others": [...], "order": [...]}
 
-``names`` has the shown name of each hop's tool, ``others`` the tools that belong to no hop, each
-with ``name description parameters function source``, and ``order`` all shown names in their
-order. The schemas of the hops' tools stand in ``tools`` as they are shown, but for the names:
-there they are those of the functions, as in the official file.
+``names`` lists the displayed name of each hop's tool, ``others`` the tools that belong to no hop,
+each with ``name description parameters function source``, and ``order`` all displayed names in
+order. ``tools`` contains the displayed schemas of the hops' tools, but with the names of their
+functions, as in the official file.
 """
 
 from __future__ import annotations
