@@ -37,7 +37,7 @@ class Survey:
         """Return the data set if every row can be used (with `skip_broken`, at least one).
 
         Raises:
-            DataError: otherwise; lists every error.
+            DataError: rows cannot be used; lists every error.
         """
         errors = self.errors
         if not errors or (skip_broken and self.dataset.items):

@@ -84,7 +84,7 @@ class MadeItems(ItemsOnDemand):
     def __init__(
         self, series: Series, listing: Listing | None = None, at: range | None = None
     ) -> None:
-        """Contain all items, or those at some indexes of the series, or lines of the listing."""
+        """Select all items, or those at some indexes of the series, or lines of the listing."""
         self.series, self.listing = series, listing
         count = len(series if listing is None else listing.indexes)
         self.at = range(count) if at is None else at

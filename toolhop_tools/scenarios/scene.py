@@ -212,7 +212,7 @@ class Draft:
     fault: Reason = Reason.OWN_TOOL
     """Reason for refusing the item if a search finds an answer."""
     siblings: tuple[Draft, ...] = ()
-    """Other items of the family that belong to it: solvable if it is not."""
+    """Drafts of accompanying items of the family; solvable if this one is not."""
     apart: bool = False
     """Whether siblings show other tools, so that tools removed here stay in them."""
 

@@ -62,8 +62,8 @@ def styles(form: str) -> list[str]:
 def coined(form: str, drawn: random.Random, taken: set[str]) -> str:
     """Make a name from a style, or from a pattern with styles in braces, and add it to `taken`.
 
-    Patterns separated by ``
-     `` are equally likely. No root is used twice, so that no name belongs to two types.
+    Patterns separated by `` | `` are equally likely. No root is used twice, so
+    that no name belongs to two types.
 
     Raises:
         ValueError: nearly all names are taken.

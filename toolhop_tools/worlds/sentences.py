@@ -179,9 +179,7 @@ def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
                 labelled.append(part)
         for node in _said(step, back):
             if isinstance(node, Entity):
-                called = {
-                    noun_of(node, world)
-                }  # named entities too: a back-reference could mean them
+                called = {noun_of(node, world)}  # a name could be meant too
                 if isinstance(node, Follow):
                     called.add(world.domain.relation(node.type, node.relation).noun)
                 nouns.update(called)

@@ -62,7 +62,7 @@ RETURNS = {
     "give_up_and_change_tools": EpisodeAction.GIVE_UP,
     "give_up_and_talk_to_user": EpisodeAction.GIVE_UP,
 }
-"""Return types of ``Finish``; each ends the episode, as in the official runs."""
+"""Values of ``return_type`` in ``Finish``; each ends the episode, as in the official runs."""
 FINISH = Tool(
     ToolSchema(
         "Finish",

@@ -267,7 +267,7 @@ def _text(value: JSON) -> str:
 
 
 def _same_calls(tool: Tool, gold: Mapping[str, JSON]) -> list[dict[str, JSON]]:
-    """Return the gold call, also with defaults omitted and with all defaults spelled out."""
+    """Return the gold call, unchanged, with defaults omitted, and with all defaults spelled out."""
     defaults = defaults_of(tool)
     less = {name: value for name, value in gold.items() if defaults.get(name, ...) != value}
     return [dict(gold), less, {**defaults, **gold}]

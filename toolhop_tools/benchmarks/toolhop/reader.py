@@ -3,8 +3,9 @@
 A row has ``id question answer sub_task tools functions domain answer_type previous_answer_type``
 (spec METRICS.md 3.1). We may add ``gold_calls``, a list parallel to ``functions`` whose elements
 are null or ``{"arguments": {...}, "source": "..."}``, with a ``reading`` if the answer's position
-in the result is known; and ``shown``, which describes how the tools are shown if that differs
-(`toolhop_tools.benchmarks.toolhop.shown_field`). Other fields are kept in `Item.extra`.
+in the result is known; and ``shown``, which describes how the tools are shown if it differs from
+their definition (`toolhop_tools.benchmarks.toolhop.shown_field`). Other fields are kept in
+`Item.extra`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def survey(path: Path, *, last_wins: bool = False, name: str = "") -> Survey:
 
     Args:
         path: a JSON list of rows, or JSON Lines if the suffix is ``.jsonl``.
-        last_wins: if tools of one row share a name, do as the official evaluator, which always runs
+        last_wins: if tools of one row share a name, follow the official evaluator, which always runs
             the code of the last function. Every hop keeps its schema under the shared name, all
             have the last one's program, and `Item.tools` contains only the last schema (the
             official request lists both). Gold calls of replaced code are dropped. If False, the

@@ -1,4 +1,4 @@
-"""The field of a row that describes how its tools are shown, if that differs from how they are.
+"""The field of a row that describes how its tools are shown, if it differs from their definition.
 
     "shown": {"names": [...], "others": [...], "order": [...]}
 
