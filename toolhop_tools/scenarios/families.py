@@ -59,7 +59,7 @@ class Labelled:
     def available(self) -> dict[str, Tool]:
         """Tools on offer and the held-back tools of other items.
 
-        All of them were tried without success when the label was proven. Their order reveals nothing.
+        All were tried without success when the label was proven. Their order reveals nothing.
         """
         held = {tool.name: tool for tool in self.item.others if runs_code(tool)}
         found = held | self.shown

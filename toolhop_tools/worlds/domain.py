@@ -139,7 +139,7 @@ class EntityType:
     plural: str
     """May be omitted in a file if it is the noun with an s."""
     names: str
-    """How names are made: a style in `names.STYLES`, or patterns of styles such as ``{place} Haven``,
+    """How names are made: a style in `names.STYLES`, or patterns of them such as ``{place} Haven``,
     separated by `` | ``. In a file, a leading "the" marks names used with the article."""
     count: tuple[int, int]
     """Smallest and greatest number of entities in a world."""

@@ -241,7 +241,7 @@ class Toolbox:
     tools: Mapping[str, MadeTool]
     """Tools by name in a fixed order; shuffle them before display."""
     twins: Mapping[str, MadeTool] = field(default_factory=dict)
-    """Twin of each tool, by the tool's name: the same tool over another register, with other values."""
+    """Twins by the name of their tool: the same tool over another register, with other values."""
 
     @cached_property
     def all(self) -> dict[str, MadeTool]:

@@ -369,9 +369,7 @@ class _Sentence:
                     yield Parse(end, meaning, said | {(noun, meaning) for noun in called})
 
     def _matched(self, form: Sequence[str], start: int) -> Iterator[tuple[int, list[Part], Said]]:
-        """Yield the end of each match of a form of texts and symbols, with its parts and the things they
-        mention.
-        """
+        """Yield the end of each match of a form, with its parts and the things they mention."""
         if not self.text.startswith(form[0], start):
             return
         start += len(form[0])

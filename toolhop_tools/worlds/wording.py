@@ -198,7 +198,7 @@ class _Wording:
         return {"those": those, "chosen": f"the only one {of['only']}"}
 
     def _those(self, node: Pick | Total) -> str:
-        """Return the candidates, or the counted entities; with a bound, a sentence introduces them."""
+        """Return the candidates or counted entities; with a bound, a sentence introduces them."""
         of = self._several(node)
         if not of["bound"]:
             return f"the {of['set']}"

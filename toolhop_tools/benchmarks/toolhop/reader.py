@@ -83,7 +83,7 @@ def survey(path: Path, *, last_wins: bool = False, name: str = "") -> Survey:
 
     Args:
         path: a JSON list of rows, or JSON Lines if the suffix is ``.jsonl``.
-        last_wins: if tools of one row share a name, follow the official evaluator, which always runs
+        last_wins: if tools of one row share a name, follow the official evaluator: it always runs
             the code of the last function. Every hop keeps its schema under the shared name, all
             have the last one's program, and `Item.tools` contains only the last schema (the
             official request lists both). Gold calls of replaced code are dropped. If False, the
