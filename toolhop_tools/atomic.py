@@ -44,9 +44,7 @@ def atomic(path: Path, *, as_is: bool = False) -> Iterator[Path]:
 
 
 def _taken(beside: Path) -> int:
-    """Create the temporary file and return a descriptor that locks it, where the file system
-    can.
-    """
+    """Create the temporary file, and lock it if the file system can; return its descriptor."""
     while True:
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
         with contextlib.suppress(OSError):

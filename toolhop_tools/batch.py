@@ -215,9 +215,7 @@ def _cut(outcome: Outcome) -> bool:
 
 
 def _read(text: str, most: int) -> list[CallRun | None] | None:
-    """Parse the driver's report; None if it is malformed, for example because the tool forged
-    it.
-    """
+    """Parse the driver's report; None if it is malformed, for example forged by the tool."""
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError):

@@ -67,9 +67,7 @@ def notation(text: str) -> str:
 
 
 def in_notation(date: dt.date, form: str) -> str:
-    """Format a date; the day has no leading zero if the month is a word. An empty form means
-    ISO.
-    """
+    """Format a date, with no leading zero if the month is a word. An empty form means ISO."""
     form = form or NOTATIONS[0]
     return date.strftime(form.replace("%d", str(date.day)) if "%m" not in form else form)
 

@@ -94,9 +94,7 @@ class RowFile(ABC):
 
     @abstractmethod
     def take(self, row: dict[str, Any]) -> None:
-        """Store a row in memory. Raises `KeyError`, `TypeError` or `ValueError` if it is not
-        valid.
-        """
+        """Store a row in memory. Raises `KeyError`, `TypeError` or `ValueError` if invalid."""
 
     def open(self, *, lock: bool = False) -> None:
         """Open the file for appending.

@@ -33,9 +33,7 @@ class Leaf:
 
     @property
     def is_option(self) -> bool:
-        """Whether it is an option (a choice, a boolean or null) rather than a subject of the
-        call.
-        """
+        """Whether it is an option (a choice, a boolean or null), not a subject of the call."""
         chosen = bool(self.choices) and not isinstance(self.value, int | float)
         return chosen or isinstance(self.value, bool) or self.value is None
 

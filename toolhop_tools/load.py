@@ -112,9 +112,7 @@ def licence_of(name: str) -> str:
 
 
 def _reader(name: str, colon: str) -> Reader | None:
-    """Return the named reader; None for a path, which takes precedence over other packages'
-    readers.
-    """
+    """Return the named reader; None for a path, which precedes other packages' readers."""
     is_path = not name.isidentifier() or (not colon and Path(name).exists())
     if name not in READERS.own and is_path:
         return None

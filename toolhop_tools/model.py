@@ -201,9 +201,7 @@ def _outcome_json(outcome: Outcome) -> JSON:
 
 
 def canonical(value: object) -> str:
-    """Return the same text for all equal JSON values: keys sorted, 2.0 written as 2; 1 is not
-    true.
-    """
+    """Return equal text for equal JSON values: keys sorted, 2.0 written as 2; 1 is not true."""
     return json.dumps(_even(value), sort_keys=True, ensure_ascii=False)
 
 

@@ -1,6 +1,4 @@
-"""Find JSON in the text of a model or a person: bare, in a code fence, after thoughts or in
-prose.
-"""
+"""Find JSON in a reply of a model or a person: bare, in a code fence, after thoughts, in prose."""
 
 from __future__ import annotations
 
@@ -67,9 +65,7 @@ def object_in(text: str) -> dict[str, JSON]:
 
 
 def _end(text: str, start: int) -> int:
-    """Return the end of the object or tag that begins at `start`; the end of the text if it is
-    open.
-    """
+    """Return the end of the object or tag that begins at `start`; if it is open, of the text."""
     if text.startswith(CLOSE, start):
         return start + len(CLOSE)
     depth = 0

@@ -92,9 +92,7 @@ FIRST_ROW_CHARS = 1_000_000
 
 
 def fields_of(path: Path) -> frozenset[str]:
-    """Return the fields of a file's first row (of a list or of JSON Lines); empty if it has
-    none.
-    """
+    """Return the fields of a file's first row (list or JSON Lines); empty if it has none."""
     try:
         with io.TextIOWrapper(regular.reading(path, below=0), "utf-8-sig") as file:
             text = file.read(FIRST_ROW_CHARS)

@@ -143,9 +143,7 @@ class Record:
 
 
 def _step(path: str, name: str) -> str:
-    """Return ``path.name``, ``path[2]``, or ``path["Who is the …"]`` for a key that is a
-    sentence.
-    """
+    """Return ``path.name``, ``path[2]``, or, for a sentence, ``path["Who is the …"]``."""
     if re.fullmatch(r"\[\d+\]", name) or not name:
         return f"{path}{name}"
     if re.fullmatch(r"[\w.-]{1,64}(\[\d+\])?", name):

@@ -1,6 +1,4 @@
-"""Tools in which something goes wrong. All hazards except the broken tool leave the item
-solvable.
-"""
+"""Tools in which something goes wrong. Only the broken tool makes the item unsolvable."""
 
 from __future__ import annotations
 
@@ -61,9 +59,7 @@ def broken_tool(scene: Scene, seed: int) -> Drafts:
 
 
 def broken(scene: Scene, whole: Item, at: int, seed: int) -> tuple[Item, Expected]:
-    """Return the item with a tool at a hop (from 0) that raises on every call, and the expected
-    call.
-    """
+    """Return the item whose tool at a hop (from 0) always raises, and the expected call."""
     hop, why = whole.hops[at], drawn(seed, scene.item, "down").choice(DOWN)
     source = f"def broken(**given):\n    raise RuntimeError({why!r})\n"
     tool = replace(hop.tool, body=Program(source, "broken"))

@@ -159,9 +159,7 @@ def _guesses(scene: Scene, uses: list[tuple[int, Leaf]], seed: int) -> Iterator[
 
 
 def _otherwise(scene: Scene, value: JSON, rng: random.Random) -> Iterator[JSON]:
-    """Yield numbers of similar size, texts with other digits, or other answers written like a
-    name.
-    """
+    """Yield numbers of similar size, texts with other digits, or answers written like a name."""
     if isinstance(value, int | float):
         for _ in range(GUESSES):
             near = rng.uniform(value / 2, value * 2)
@@ -176,9 +174,7 @@ def _otherwise(scene: Scene, value: JSON, rng: random.Random) -> Iterator[JSON]:
 
 
 def _unsaid(text: str, form: Form) -> str:
-    """Remove the value, replacing the longest parts first; the text starts with a capital
-    letter.
-    """
+    """Remove the value, replacing the longest parts first; capitalize the first letter."""
     for said, unsaid in sorted(form.instead.items(), key=lambda pair: -len(pair[0])):
         text = text.replace(said, unsaid)
     return text[:1].upper() + text[1:]

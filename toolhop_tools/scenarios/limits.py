@@ -117,9 +117,7 @@ class Range:
 
 
 def limited_clones(scene: Scene, seed: int) -> Drafts:
-    """Replace a tool by clones with stated limits: none fits the hop, but in the sibling one
-    does.
-    """
+    """Replace a tool by clones with stated limits: none fits the hop; in the sibling one does."""
     item, drafts = scene.item, list[Draft]()
     for at in drawn_hops(scene, seed, "clones"):
         hop = item.hops[at]
@@ -292,9 +290,7 @@ def _needed(scene: Scene) -> set[int]:
 
 
 def _jumps(scene: Scene, needed: Iterable[int], most: int) -> tuple[Vain, ...]:
-    """Return searches for the answer from the question alone, and for hops without earlier
-    answers.
-    """
+    """Return searches for the answer from the question alone, and for hops without some answer."""
     item = scene.item
     found = [Vain(item.question, (), (item.answer,), most)]
     for at in needed:

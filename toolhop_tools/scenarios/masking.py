@@ -32,9 +32,7 @@ def _in_words(number: Decimal) -> list[str]:
 
 
 def spans(text: str, value: str | int | float) -> list[tuple[int, int]]:
-    """Return the ranges in which a text mentions a value, in any notation, with articles and
-    quotes.
-    """
+    """Return where a text mentions a value, in any notation, with articles and quotes."""
     day = whole_date(as_text(value)) if isinstance(value, str) else None
     written = [found for found, one in dates_in(text) if day is not None and one == day]
     patterns = [re.escape(found) for found in written]

@@ -160,9 +160,7 @@ class Prover:
         return len(same) < 2 or 2 * sum(same) < len(same)
 
     async def _in_vain(self, draft: Draft) -> Checks | Reason:
-        """Prove that the draft's answers are out of reach; the reason if a tool that stays
-        reveals one.
-        """
+        """Prove that the answers are out of reach; the reason if a tool that stays reveals one."""
         tools, done = to_be_tried(draft.item), Checks()
         out = list[str]()
         for vain in draft.in_vain:
@@ -260,9 +258,7 @@ def _is_as_expected(one: Expected, outcome: Outcome) -> bool:
 
 
 def _instead(draft: Draft, out: set[str]) -> dict[str, str]:
-    """Return a replacement from the draft's spare tools for each removed tool; empty if none is
-    left.
-    """
+    """Return a replacement from the spare tools for each removed tool; empty if none is left."""
     item = draft.item
     off = {*item.order, *out}
     spare = iter(
@@ -273,9 +269,7 @@ def _instead(draft: Draft, out: set[str]) -> dict[str, str]:
 
 
 def _less(item: Item, instead: Mapping[str, str], draft: Draft) -> Item:
-    """Remove or replace tools of other items, and keep only the required number of held-back
-    tools.
-    """
+    """Remove or replace tools of other items; hold back only the required number."""
     order = [instead.get(name, name) for name in item.order]
     shown = {name for name in order if name}
     others, held = list[Tool](), 0

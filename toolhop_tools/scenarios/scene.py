@@ -255,9 +255,7 @@ def gold_of(hop: Hop) -> GoldCall:
 
 
 def answered(item: Item, hops: Iterable[int] | None = None) -> tuple[Expected, ...]:
-    """Return the claims that the gold calls of these hops (from 0), or of all, give their
-    answers.
-    """
+    """Return the claims that gold calls of these hops (from 0), or of all, give the answers."""
     chosen = range(len(item.hops)) if hops is None else hops
     return tuple(
         Expected(hop.tool.name, dict(gold_of(hop).arguments), hop.answer, Gives.ANSWER)
@@ -399,9 +397,7 @@ def unsolvable(
 
 
 def with_reserve(draft: Draft, names: Sequence[str], seed: int) -> Draft:
-    """Make the lost tools available on request for half of the items; leave the others
-    unchanged.
-    """
+    """Make the lost tools available on request for half of the items, chosen at random."""
     if drawn(seed, draft.item, "reserve").random() < 0.5:
         return draft
     label = replace(draft.label, solvable_after=True, reserve=tuple(names))

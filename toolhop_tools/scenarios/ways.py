@@ -151,9 +151,7 @@ class Ways:
         return await looked.through()
 
     def alone(self, vain: Vain, task: Task) -> tuple[list[_Call], int]:
-        """Return a tool's calls with the known values, and the number of calls beyond the
-        budget.
-        """
+        """Return a tool's calls with known values, and the number of calls beyond the budget."""
         key = vain, task.hop.tool.program, canonical(dict(task.schema))
         if key not in self._alone:
             made = [
@@ -325,9 +323,7 @@ def _new(task: Task, made: Iterable[_Call], seen: set[str]) -> list[_Call]:
 
 
 def _said(tried: Tried) -> tuple[JSON, bool]:
-    """Return the value of a call and whether it is an error; for an error, its texts and their
-    pieces.
-    """
+    """Return a call's value and whether it is an error; for an error, its texts and pieces."""
     value = tried.value
     if isinstance(tried.outcome, Raised):
         texts = [tried.outcome.message]

@@ -1,6 +1,4 @@
-"""Check drawn expressions: right, unique, without a superfluous hop or word, and with no
-shortcut.
-"""
+"""Check drawn expressions: right, unique, no superfluous hop or word, no shortcut."""
 
 from __future__ import annotations
 

@@ -91,9 +91,7 @@ class _Drawing:
     """Relations and attributes used, by type; none is used twice."""
 
     def top(self, hops: int, joins: bool) -> Expression:
-        """Draw the outermost expression: an entity, an attribute of one, or a value computed
-        from several.
-        """
+        """Draw the outermost expression: an entity, an attribute, or a value of several."""
         kind = self._type()
         ways = [*[self._read] * 4, *[self._total] * 2, *[self._name] * 2, self._spelled]
         if joins and hops >= JOINED:
@@ -306,7 +304,7 @@ class _Drawing:
     def _condition(
         self, kind: str, members: list[str], name: str | None
     ) -> tuple[tuple[Condition, ...], list[str]]:
-        """Draw a condition that keeps some entities, `name` among them, and return the kept ones
+        """Draw a condition that keeps some entities, `name` among them; return the kept ones
         too.
         """
         attribute = self._attribute(kind)

@@ -246,9 +246,7 @@ def _only(names: list[str], kind: str) -> str:
 
 
 def chosen(asked: Pick | Total, world: World) -> list[str]:
-    """Return the names of entities that have these links and meet the conditions, in world
-    order.
-    """
+    """Return the entities that have these links and meet the conditions, in world order."""
     names: list[str] = list(world.tables[asked.type])
     for link in asked.links:
         members = set(linked(asked.type, link, world))
@@ -310,9 +308,7 @@ def nodes(asked: Expression) -> list[Expression]:
 
 
 def type_of(asked: Expression, world: World) -> str:
-    """Return the type of an entity, or the kind (`Kind`) of a value with its unit, if it has
-    one.
-    """
+    """Return the type of an entity, or the kind (`Kind`) of a value with any unit."""
     match asked:
         case Named(type=kind) | Pick(type=kind) | Which(type=kind):
             return kind

@@ -259,9 +259,7 @@ class Making:
         return item
 
     def _offered(self, way: Plan, drawn: random.Random) -> list[MadeTool]:
-        """Return the tools on offer, shuffled: those of the chain, and others up to
-        `Knobs.tools`.
-        """
+        """Return the tools on offer, shuffled: the chain's, and others up to `Knobs.tools`."""
         own = list(dict.fromkeys(call.tool for call in way.calls))
         others = self.tools.others(own, drawn)
         room = max(0, self.knobs.tools - len(own)) if self.knobs.tools else len(others)

@@ -381,9 +381,7 @@ class _Sentence:
                 yield end, [parse.meaning, *parts] if parse.meaning else parts, said | parse.said
 
     def _meaning(self, symbol: str, parts: list[Part]) -> Part | None:
-        """Combine the meanings of the parts; None if they do not fit together, or nothing fits
-        them.
-        """
+        """Combine the meanings of the parts; None if they do not fit together or nothing fits."""
         flat = [each for part in parts for each in (part.value if part.means == "pair" else [part])]
         rest = sorted((part for part in flat if part.means != "noun"), key=lambda part: part.means)
         make = _TOGETHER.get((f"{symbol}:", *(part.means for part in rest)))

@@ -292,9 +292,7 @@ class _Search:
         return self._mixed(ways.values())[:MOST_WAYS]
 
     def _pairs(self, length: int) -> Iterator[tuple[_Way, _Way]]:
-        """Yield pairs of disjoint ways that have this length together, including the step that
-        joins them.
-        """
+        """Yield pairs of disjoint ways with this total length, including the step to join them."""
         pairs = [
             pair
             for first in range((length - 1) // 2 + 1)
@@ -307,9 +305,7 @@ class _Search:
                 yield one, other
 
     def _joined(self, length: int) -> Iterator[_Way]:
-        """Yield ways that join two others: to the greater of two entities, or to one linked to
-        both.
-        """
+        """Yield ways that join two others: to the greater entity, or to one linked to both."""
         for one, other in self._pairs(length):
             passed, given = one.passed | other.passed, one.given | other.given
             for step_used, name, kind, expression in self._both(one, other):
@@ -348,9 +344,7 @@ class _Search:
                         yield used, both[0], of, Pick(of, links)
 
     def _same_form(self, other: Expression) -> bool:
-        """Whether both questions would describe the answer's form alike: a mean, for example, is
-        rounded.
-        """
+        """Whether both questions would describe the form of the answer alike, such as rounding."""
         rounded = [isinstance(each, Total) and each.how is Sum.MEAN for each in (self.asked, other)]
         units = [isinstance(each, Read) and bool(each.unit) for each in (self.asked, other)]
         return rounded[0] == rounded[1] and units[0] == units[1]

@@ -93,9 +93,7 @@ class MadeScene(Scene):
     """Answer in the form that the last call returns."""
 
     def alike(self, said: str, own: set[str], rng: random.Random) -> Iterator[str]:
-        """Yield other names, or codes, of the same type; empty if the text is not a name or
-        code.
-        """
+        """Yield other names or codes of the same type; empty if the text is neither."""
         kind = self.box.world.owner.get(said, "")
         rows = self.box.world.tables.get(kind, {})
         others = [*rows] if said in rows else [str(row.get(CODE)) for row in rows.values()]
@@ -378,9 +376,7 @@ def _why(drafts: Sequence[Draft | Reason]) -> Reason:
 
 
 def _hiding(scene: MadeScene, name: Names, seed: int) -> Draft | Reason:
-    """Return the item without a name or code in its question: ``the ship`` for ``the ship
-    Orvale``.
-    """
+    """Return the item without a name or code: ``the ship`` for ``the ship Orvale``."""
     item = scene.item
     of = scene.box.world.domain.types[name.type.removesuffix(" code")]
     instead = f"the {of.noun}"

@@ -104,9 +104,7 @@ class _Tool:
 
     @cached_property
     def partners(self) -> dict[int, list[tuple[int, str]]]:
-        """Parameters that a call can combine with each parameter: the other of two, or a second
-        link.
-        """
+        """Parameters that combine with each parameter: the other of two, or a second link."""
         params = self.made.params
         return {
             at: [
@@ -369,9 +367,7 @@ class _Search:
 
     @cached_property
     def _away(self) -> dict[str, int]:
-        """Minimum number of calls from each type to the answer's type; types without a path are
-        missing.
-        """
+        """Minimum number of calls from each type to the answer's; unconnected types are missing."""
         away = {self.answer[0]: 0}
         for step in range(1, self.calls):
             away |= {

@@ -217,9 +217,7 @@ def said_with_whose(node: Pick, world: World) -> bool:
 
 
 def repeated(node: Pick, world: World) -> str:
-    """Return the verb that a relation and the rank of a pick share: "discovered by Asta"; or
-    empty.
-    """
+    """Return the verb shared by a relation and the rank, as in "discovered by Asta"; or empty."""
     if node.rank is None:
         return ""
     ranked = world.domain.attribute(node.type, node.rank.attribute)

@@ -169,7 +169,7 @@ class _Query:
         return f"(SELECT name FROM {table})"
 
     def _both(self, kind: str, first: Entity, second: Entity) -> str:
-        """Return a query of two entities, as ``a`` and ``b``."""
+        """Return a FROM clause with two entities, as ``a`` and ``b``."""
         ends = f"a.name = {self.entity(first)} AND b.name = {self.entity(second)}"
         return f"{_quoted(kind)} a, {_quoted(kind)} b WHERE {ends}"
 
@@ -204,9 +204,7 @@ class _Query:
 
 
 def _quoted(name: str) -> str:
-    """Quote the name of a table or column; in double quotes SQLite would read a misspelt name as
-    text.
-    """
+    """Quote a table or column; SQLite would read a misspelt name in double quotes as text."""
     return f"[{name}]"
 
 

@@ -203,9 +203,7 @@ class Surface:
         ]
 
     def links(self, kind: str) -> list[tuple[Column, str]]:
-        """Return the columns of all links by which entities of a type are found, with the linked
-        type.
-        """
+        """Return the columns of all links by which entities are found, with the linked type."""
         own = [
             (column, self.domain.relation(kind, column.of).to) for column in self.relations(kind)
         ]
@@ -328,9 +326,7 @@ class Surface:
                 return difference(tool.types[str(arguments["field"])])
 
     def _listed(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
-        """Yield a list's leaves. The first of a sorted list is not a pick, unless the second
-        ties.
-        """
+        """Yield a list's leaves. The first of a sorted list is no pick, unless the second ties."""
         by = arguments.get(self.order.by)
         types = tool.types
         key = tool.columns[0].name

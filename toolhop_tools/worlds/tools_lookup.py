@@ -55,9 +55,7 @@ class LookupMaker(Filters):
         )
 
     def match(self, kind: str, of: EntityType) -> MadeTool | None:
-        """Make a tool that finds the only entity with several keys; None if the type has fewer
-        than two.
-        """
+        """Make a tool that finds the one entity with several keys; None for fewer than two keys."""
         surface, arguments = self.surface, Arguments()
         links, categories = surface.links(kind), surface.attributes(kind, Kind.CATEGORY)
         for column, end in links:

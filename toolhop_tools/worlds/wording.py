@@ -62,9 +62,7 @@ def word(asked: Expression, world: World, forms: Sequence[int], drawn: random.Ra
 def hop_questions(
     asked: Expression, world: World, forms: Sequence[int], drawn: random.Random
 ) -> list[str]:
-    """Return a question for each hop, in the order of `nodes`, with its parts named by their
-    values.
-    """
+    """Return a question for each hop, in the order of `nodes`; parts are named by their values."""
     values = {
         node: node if isinstance(node, Named) else Named(type_of(node, world), entity(node, world))
         for node in nodes(asked)
@@ -80,9 +78,7 @@ def in_words(day: date) -> str:
 
 
 def _comparative(of: Attribute, *, most: bool) -> str:
-    """Return a predicate of the greater one: ``was built later``, ``is longer``, ``has the
-    higher fee``.
-    """
+    """Return a predicate of the greater: ``was built later``, ``has the higher fee``."""
     if of.verb:
         return f"{_did(of)} {'later' if most else 'earlier'}"
     if of.more:
@@ -105,9 +101,7 @@ def _degree(of: Attribute, *, most: bool) -> str:
 
 
 def _beside(does: str) -> str:
-    """Turn a predicate into a modifier: ``built first`` from was, ``with the fewest pages`` from
-    has.
-    """
+    """Turn a predicate into a modifier: ``built first``, ``with the fewest pages``."""
     return does.removeprefix("was ").replace("has ", "with ", 1)
 
 
@@ -322,9 +316,7 @@ class _Wording:
         return said
 
     def _joined(self, node: Pick | Total, links: list[str], *, is_one: bool) -> tuple[str, str]:
-        """Return the phrases after a noun: participles, then clauses, those with who and that
-        first.
-        """
+        """Return the phrases after a noun: participles, then clauses (who and that first)."""
         who, clauses = self._who(node), ("who ", "that ", "whose ", "where ")
         near = [said for said in links if not said.startswith(clauses)]
         near.sort(key=lambda said: said.split()[0] not in BEFORE)

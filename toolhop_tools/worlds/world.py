@@ -143,9 +143,7 @@ class _Filling:
                     self._value(kind, attribute, name)
 
     def _free(self, kind: str, relation: str, link: Relation) -> None:
-        """Draw a relation without constraints: every target is used once before any is used
-        twice.
-        """
+        """Draw an unconstrained relation: every target is used once before any is used twice."""
         ends = list(self.world.tables[link.to])
         waiting = self.drawn.sample(ends, len(ends))
         for name, row in self.world.tables[kind].items():
@@ -178,9 +176,7 @@ class _Filling:
         return str(row[relation])
 
     def _alike(self, kind: str, link: Relation, name: str) -> str:
-        """Draw a target from which a path leads to the same entity as another path from the
-        source.
-        """
+        """Draw a target whose path leads to the same entity as the source's path."""
         shared = self._walked(kind, link.same[0], name)
         if (link.to, link.same[1]) not in self.alike:
             by_shared = self.alike.setdefault((link.to, link.same[1]), defaultdict(list))

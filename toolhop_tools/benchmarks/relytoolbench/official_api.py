@@ -133,9 +133,7 @@ def _parameter(name: str, kind: str, schema: Mapping[str, JSON]) -> dict[str, JS
 
 
 def _described(kind: str, schema: Mapping[str, JSON]) -> str:
-    """Describe a value: its format first, since the official code cuts descriptions, then its
-    meaning.
-    """
+    """Describe a value, its format first, since the official code cuts descriptions."""
     inner = schema.get("items")
     parts = [_choices(schema)]
     if kind == "ARRAY":

@@ -328,9 +328,7 @@ def _parameters(api: Record, field: str) -> dict[str, JSON]:
 
 
 def _numbers(api: Mapping[str, JSON]) -> list[JSON]:
-    """Return the names of an API's NUMBER parameters, which official schemas declare as
-    integers.
-    """
+    """Return the names of NUMBER parameters, which official schemas declare as integers."""
     given = [api.get(field) for field in ("required_parameters", "optional_parameters")]
     each = [one for found in given if isinstance(found, list) for one in found]
     return [

@@ -178,9 +178,7 @@ def _add(
 
 
 def _listed(one: Labelled, plain: Labelled) -> list[Tool]:
-    """Return the item's own tools that are on offer, and those that do not read like one of
-    them.
-    """
+    """Return the item's own tools on offer, and the tools that do not read like one of them."""
     own = [hop.tool for hop in plain.item.hops]
     return [
         tool

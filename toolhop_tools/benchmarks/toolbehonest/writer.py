@@ -150,9 +150,7 @@ def _subtask(one: Labelled, twin: Labelled) -> str:
 
 
 def _says(one: Labelled, at: int) -> bool:
-    """Whether the task states what a hop (from 0) asks its tool, so that a limit can be
-    recognized.
-    """
+    """Whether the task states what a hop (from 0) asks its tool, so that limits are visible."""
     hop, text = one.item.hops[at], _task(one)
     about = [
         leaf.value
