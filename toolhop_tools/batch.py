@@ -6,7 +6,7 @@ returns all outcomes. The driver passes the policy, so a batch runs under the sa
 call.
 
 The calls of a batch share a process: the module level runs once, and a tool that keeps state or
-breaks its own module may answer differently than in a call of its own. Batches share nothing. A
+breaks its own module may answer differently than in a separate call. Batches share nothing. A
 tool can forge the report of its own batch only. So a batch shows what deserves a look, and a
 separate call decides.
 """

@@ -103,7 +103,7 @@ SCALES: Mapping[str, int] = {
 }  # fmt: skip
 """Words and letters that scale a number, with the power of ten."""
 BASES: Mapping[str, str] = {"binary": "2", "octal": "8", "hexadecimal": "16", "hex": "16"}
-"""Numeral systems by name, with the base that a conversion tool is passed."""
+"""Numeral systems by name, with the base that conversion tools take."""
 
 
 def spelled(number: int) -> tuple[str, ...]:

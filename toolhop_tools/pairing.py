@@ -55,7 +55,7 @@ def top_functions(tree: ast.Module) -> dict[str, ast.FunctionDef | ast.AsyncFunc
 
 
 def literal_value(node: ast.expr | str) -> JSON:
-    """Return the value of a Python literal, given as a syntax tree or as text, as JSON.
+    """Convert a Python literal, as a syntax tree or as text, to JSON.
 
     Raises:
         NO_LITERAL: it is not a literal, or not JSON.

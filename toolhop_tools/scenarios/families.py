@@ -20,7 +20,7 @@ from toolhop_tools.readers.folder import builtin
 from toolhop_tools.scenarios.label import FIELD, Label, Scenario, label_of, own_id
 
 ORIGINS = "origins.jsonl"
-"""Lists the executable scenario items from which each written row was made."""
+"""File that lists the executable scenario items from which each written row was made."""
 
 
 class Reason(StrEnum):

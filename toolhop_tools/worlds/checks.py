@@ -107,7 +107,7 @@ def spare_elsewhere(
 
 
 def _fixed(node: Expression, world: World) -> Iterator[Named]:
-    """Yield a hop's entity as a named one."""
+    """Yield the `Named` entity that a hop evaluates to."""
     if not isinstance(node, Named | Read | Gap | Total | Spelled):
         yield Named(type_of(node, world), entity(node, world))
 

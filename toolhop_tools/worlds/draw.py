@@ -304,9 +304,7 @@ class _Drawing:
     def _condition(
         self, kind: str, members: list[str], name: str | None
     ) -> tuple[tuple[Condition, ...], list[str]]:
-        """Draw a condition that keeps some entities, `name` among them; return the kept ones
-        too.
-        """
+        """Draw a condition and return it with the entities it keeps, `name` among them if given."""
         attribute = self._attribute(kind)
         of = self.world.domain.attribute(kind, attribute)
         kept = name or self._choice(members)

@@ -176,7 +176,7 @@ class _Query:
     def _members(
         self, kind: str, links: tuple[Link, ...], conditions: tuple[Condition, ...]
     ) -> str:
-        """Return a table of the entities that have these links and meet the conditions."""
+        """Return a FROM clause for the entities that meet these links and conditions."""
         where = ["TRUE", *(self._linked(kind, link) for link in links)]
         where += [
             f"{_quoted(condition.attribute)} {COMPARED[condition.test]} "
