@@ -10,8 +10,8 @@
         step = episode.call("country_capital", country="France")
         print(step.feedback)
 
-What stands in `__all__` is the public interface: it changes with a note in the CHANGELOG. All else
-in the packages `toolhop_*` is internal. A name is imported when it is first used.
+The names in `__all__` are the public interface, whose changes are noted in the CHANGELOG.
+Everything else in the packages `toolhop_*` is internal. A name is imported on first use.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ _NAMES = {
     "toolhop_tools.model": ("DataSet", "GoldCall", "Hop", "Item", "Tool", "ToolSchema"),
 }
 _ADAPTER = {"toolhop_agents.adapters.verifiers_taskset": ("ToolHopTaskset",)}
-"""`vf-eval toolhop` looks in this module's `__all__` for a taskset: it is there with verifiers."""
+"""Taskset that `vf-eval toolhop` looks for in this module's `__all__`; needs verifiers."""
 _HAS_VERIFIERS = importlib.util.find_spec("verifiers") is not None
 _MODULES = {
     name: module

@@ -1,1 +1,1 @@
-"""Agents, prompts, the loop, the runner of many episodes, and the command line."""
+"""Agents, prompts, the agent loop, the runner of episodes, and the command line."""

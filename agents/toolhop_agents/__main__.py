@@ -1,4 +1,4 @@
-"""The command ``toolhop`` as ``python -m toolhop_agents``."""
+"""Run the command ``toolhop`` as ``python -m toolhop_agents``."""
 
 from toolhop_agents.cli import main
 

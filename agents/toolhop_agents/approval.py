@@ -1,4 +1,4 @@
-"""A person at the terminal allows or refuses each tool call before it runs."""
+"""Ask a person at the terminal to allow or refuse each tool call before it runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ ASKED = "run it? y, n, or why not (the agent reads it): "
 
 
 def decision(text: str) -> Refusal | None:
-    """What was typed: ``y`` or ``yes`` allows; all else refuses, with its text but for ``n``."""
+    """Return None for ``y`` or ``yes``, else a refusal that gives the typed text, unless it is
+    ``n``.
+    """
     said = text.strip()
     if said.lower() in ("y", "yes"):
         return None
@@ -24,11 +26,13 @@ def decision(text: str) -> Refusal | None:
 
 
 class TerminalApprover:
-    """Shows a call and waits for a line; Ctrl-C and Ctrl-D interrupt the run."""
+    """An approver that shows each call and waits for a line; Ctrl-C and Ctrl-D interrupt the
+    run.
+    """
 
     async def approve(self, episode: str, call: Call) -> Refusal | None:
         """See `toolhop_env.responders.Approver`. An empty line asks again."""
-        from prompt_toolkit import PromptSession  # a tenth of a second, only when used
+        from prompt_toolkit import PromptSession  # importing takes a tenth of a second
         from prompt_toolkit.output import create_output
 
         arguments = json.dumps(call.arguments, ensure_ascii=False)

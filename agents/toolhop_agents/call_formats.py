@@ -1,4 +1,4 @@
-"""How a conversation is put to an agent in each tool-call format, and parsed by scripted ones."""
+"""Rewrite conversations for each tool-call format, and parse them back for scripted agents."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ _OBSERVATION = re.compile(r"^Observation: ", re.MULTILINE)
 def shown(
     call_format: CallFormat, messages: Sequence[Message], schemas: Sequence[ToolSchema]
 ) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-    """What is sent: in the text format feedback is a user's `Observation:`, and no tools go
-    beside the text, which describes them.
+    """Return the messages and schemas to send.
+
+    In the text format, feedback becomes a user message that begins with `Observation:`, and no
+    schemas are sent, because the prompt describes the tools.
     """
     if call_format is CallFormat.NATIVE:
         return tuple(messages), tuple(schemas)
@@ -35,7 +37,7 @@ def shown(
 
 
 def restored(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The native form of a conversation shown in the text format; a native one is unchanged."""
+    """Convert a text-format conversation back to the native format; a native one is unchanged."""
     found: list[Message] = []
     calls: list[RawCall] = []
     for turn, message in enumerate(messages):
@@ -52,7 +54,7 @@ def restored(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def written(call_format: CallFormat, reply: Reply) -> Reply:
-    """A scripted reply in `call_format`."""
+    """Write a scripted reply in `call_format`."""
     if call_format is CallFormat.NATIVE or not reply.calls:
         return reply
     return replace(reply, content=write_calls(reply.content, reply.calls), calls=())

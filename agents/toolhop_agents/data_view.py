@@ -1,6 +1,6 @@
 """Items and tools as tables and pages for a terminal, and as JSON.
 
-Data files are foreign text: nothing in them is read as markup, and control characters are made
+Data files are untrusted: nothing in them is read as markup, and control characters are made
 visible, so that no file can write escape sequences to a terminal.
 """
 
@@ -22,11 +22,11 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import EpisodeAction, GoldCall, Hop, Item, Tool
 
 DEEPEST = 4
-"""Levels of nested objects whose properties get rows of their own."""
+"""Depth down to which the properties of nested objects get their own rows."""
 
 
 def set_table(sets: Sequence[tuple[str, str, bool]]) -> StackedTable:
-    """Data sets by name: what they are and whether they are on this machine."""
+    """Return a table of data sets: name, description, and whether each is on this machine."""
     table = StackedTable("data set", framed=False)
     table.add_columns("what", prose=True)
     table.add_columns("here")
@@ -36,7 +36,7 @@ def set_table(sets: Sequence[tuple[str, str, bool]]) -> StackedTable:
 
 
 def item_table(items: Sequence[Item]) -> StackedTable:
-    """One row an item."""
+    """Return a table of items, one per row."""
     table = StackedTable("id", framed=False, drop=("answer type",))
     table.add_columns("domain", prose=True)
     table.add_columns("hops", "tools", right=True)
@@ -54,7 +54,7 @@ def item_table(items: Sequence[Item]) -> StackedTable:
 
 
 def item_row(item: Item) -> dict[str, JSON]:
-    """What `item_table` shows, as JSON."""
+    """Return one row of `item_table` as JSON."""
     return {
         "id": item.id,
         "domain": item.domain,
@@ -66,7 +66,7 @@ def item_row(item: Item) -> dict[str, JSON]:
 
 
 def item_object(item: Item) -> dict[str, JSON]:
-    """Everything about an item, code included, as JSON."""
+    """Return the complete item as JSON, including the tools' code."""
     return {
         "id": item.id,
         "domain": item.domain,
@@ -114,7 +114,7 @@ def _gold_object(gold: GoldCall | None) -> JSON:
 
 
 def item_page(item: Item, *, code: bool) -> Iterator[RenderableType]:
-    """The parts of a page on one item; with `code` each tool's source too."""
+    """Yield the parts of an item's page; `code` adds the source of each tool."""
     yield Rule(plain(f"{item.id} · {item.domain}"), align="left")
     yield plain(item.question, "bold")
     kind = f"  ({item.answer_type})" if item.answer_type else ""
@@ -165,8 +165,9 @@ def _tool_page(tool: Tool, *, code: bool) -> Iterator[RenderableType]:
 def parameter_rows(
     schema: Mapping[str, JSON], prefix: str = "", depth: int = 0
 ) -> Iterator[tuple[str, str, str]]:
-    """(name, type, what is said about it); a required name ends with ``*``, nested ones have
-    dots, and ``[]`` after the name of a list.
+    """Yield the name, type and description of each parameter.
+
+    Required names end with ``*``. Nested names contain dots, and ``[]`` follows the name of a list.
     """
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict) or depth >= DEEPEST:

@@ -1,4 +1,4 @@
-"""Runs and episodes in one call, for scripts and notebooks: what `import toolhop` gives."""
+"""Run models or play episodes from scripts and notebooks: the functions behind `import toolhop`."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ from toolhop_tools.model import Item
 
 @dataclass(frozen=True)
 class Results:
-    """A run, read from its folder. Its `repr`, and what a notebook shows, is the table of the run.
+    """A run, read from its folder. Its `repr` and its notebook display show the run's table.
 
     Raises:
-        StoreError: from every property, where the folder cannot be read.
+        StoreError: from any property, if the folder cannot be read.
     """
 
     store: RunStore
-    """Has all traces: ``store.traces()``."""
+    """The run's store; ``store.traces()`` returns all traces."""
     status: str = ""
-    """``success``, ``cancelled``, ``limited`` or ``error``; empty for a run that was opened."""
+    """``success``, ``cancelled``, ``limited`` or ``error``; empty for a run opened from disk."""
     fault: str = ""
-    """Why the run ended with an error, or which limit stopped it."""
+    """The error that ended the run, or the limit that stopped it."""
 
     @property
     def folder(self) -> Path:
-        """Where the run is kept, as `toolhop show` takes it."""
+        """The run's folder, as accepted by `toolhop show`."""
         return self.store.folder
 
     @cached_property
     def attempts(self) -> tuple[Attempt, ...]:
-        """The attempts that count: one an item, mode and epoch."""
+        """The attempts that count: one per item, mode and epoch."""
         return tuple(self.store.results())
 
     @cached_property
@@ -61,14 +61,15 @@ class Results:
         return summarize(self.attempts)
 
     def value(self, measure: str, mode: str = "") -> float | None:
-        """The mean of a measure over the episodes, errored ones left out; None where none has it.
+        """Return the mean of a measure over episodes that did not error; None if no episode has it.
 
         Args:
-            measure: by name, such as ``strict`` or ``failed_calls``.
-            mode: of a run of several modes.
+            measure: name of the measure, such as ``strict`` or ``failed_calls``.
+            mode: required if the run has several modes.
 
         Raises:
-            ValueError: there is no such measure or mode, or the run has several modes.
+            ValueError: no such measure or mode exists, or the run has several modes and none is
+                given.
         """
         named = {summary.group.mode: summary for summary in self.summaries}
         if not mode and len(named) == 1:
@@ -94,16 +95,16 @@ class Results:
 
 
 def run(settings: RunSettings | None = None, **options: Any) -> Results:  # noqa: ANN401 -- the fields of RunSettings
-    """Play a run to its end; it is kept in a folder, as `toolhop run` keeps it.
+    """Play a run to its end, and store it in a folder, as `toolhop run` does.
 
     Args:
-        settings: of the run; made of `options` where None.
+        settings: settings of the run; built from `options` if None.
         options: the options of ``toolhop run``, with underscores: ``model``, ``data``, ``limit``...
 
     Raises:
-        ValueError: an option is unknown or wrong (pydantic's ValidationError), or options are given
-            beside settings.
-        ToolsError, SandboxUnavailable: the data, or what isolates calls, cannot be used.
+        ValueError: an option is unknown or wrong (pydantic's ValidationError), or both settings and
+            options are given.
+        ToolsError, SandboxUnavailable: the data or the sandbox cannot be used.
     """
     if settings is not None and options:
         raise ValueError(f"give settings or options, not both: {', '.join(options)}")
@@ -114,17 +115,17 @@ def run(settings: RunSettings | None = None, **options: Any) -> Results:  # noqa
         asyncio.get_running_loop()
     except RuntimeError:
         ended = anyio.run(execute, wanted)
-    else:  # a notebook's
+    else:  # inside a notebook's event loop
         with start_blocking_portal() as portal:
             ended = portal.call(execute, wanted)
     return Results(ended.store, ended.status, ended.fault)
 
 
 def opened(folder: str | Path) -> Results:
-    """A run that is there already.
+    """Open an existing run.
 
     Raises:
-        StoreError: the folder is no run.
+        StoreError: the folder does not hold a run.
     """
     return Results(RunStore.open(Path(folder)))
 
@@ -140,14 +141,15 @@ def play(
     """Play an episode by hand.
 
     Args:
-        item: an item, or the id of one of `data`.
-        setting: feedback, limits and prompt; the defaults are those of ToolHop.
-        data: a data set, as `load` takes it.
-        sandbox: ``docker``, ``process``, or ``auto``: Docker where an engine runs, else a process.
+        item: an item, or the id of an item of `data`.
+        setting: feedback, limits and prompt; ToolHop's defaults if None.
+        data: a data set, as accepted by `load`.
+        sandbox: ``docker``, ``process``, or ``auto``: Docker if an engine is running, else a
+            process.
 
     Raises:
         BadChoice: `data` has no such item.
-        SandboxUnavailable: nothing can isolate calls here.
+        SandboxUnavailable: no sandbox can run here.
     """
     if isinstance(item, str):
         item = select(load(data), sample_ids=(item,))[0]

@@ -1,4 +1,4 @@
-"""A run's figures as plain values, which `--json` writes."""
+"""A run's figures as plain values, as written by `--json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolhop_tools.perturb.order import tool_order
 
 
 def to_json(summaries: Sequence[Summary]) -> list[JSON]:
-    """The same figures as plain values: each measure under its name."""
+    """Return the summaries as plain values, with each measure under its name."""
     return [_plain(one) for one in summaries]
 
 

@@ -1,12 +1,12 @@
-"""Prompts: one template a mode, in files that a study can replace by its own.
+"""Prompt templates, one per mode, in files that a study can replace with its own.
 
-The shipped texts are ours; what they ask for is what ToolHop's scenarios ask for (paper section
-4.1): tools for every step, tools at will, or none; an answer in a tag, ISO dates, plain numbers.
+The shipped texts are ours, but they ask for what ToolHop's scenarios ask for (paper section 4.1):
+tools for every step, optional tools, or none; an answer in a tag, ISO dates, plain numbers.
 
-A template is a text with `{question}` in it. It may hold `{tools}` (their schemas as JSON lines),
-`{answer_format}` and `{tool_format}` (the shipped paragraphs; the second is empty in the native
-format). A line `[system]` at the start makes what follows the system message, up to a line
-`[user]`; without these the whole is the user's message.
+A template is a text that contains `{question}`. It may contain `{tools}` (the tool schemas as JSON
+lines), `{answer_format}` and `{tool_format}` (shipped paragraphs; the second is empty in the native
+format). If the first line is `[system]`, the text up to a line `[user]` is the system message;
+otherwise the whole text is the user message.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ class Mode(StrEnum):
 
 
 class TemplateError(Exception):
-    """A template that cannot be used; says why and what a template needs."""
+    """A template that cannot be used. The message says why and what a template needs."""
 
 
 def shipped(name: str, benchmark: str = "") -> str:
-    """A shipped template's text: a benchmark's, or one that several have."""
+    """Return a shipped template: a benchmark's own, or a shared one if `benchmark` is empty."""
     home = files("toolhop_agents")
     home = home / "benchmarks" / benchmark if benchmark else home
     return (home / "templates" / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
 def read_template(path: Path) -> str:
-    """A study's own template.
+    """Read a study's own template.
 
     Raises:
-        TemplateError: it cannot be read, or has no place for the question.
+        TemplateError: the file cannot be read, or has no `{question}`.
     """
     try:
         text = path.read_text(encoding="utf-8").rstrip("\n")
@@ -70,7 +70,9 @@ def prompt(
     *,
     template: str | None = None,
 ) -> tuple[SystemMessage | UserMessage, ...]:
-    """The messages that begin an episode. `template` replaces the shipped one of `mode`."""
+    """Return the messages that begin an episode. `template` replaces the shipped template of
+    `mode`.
+    """
     text_tools = call_format is CallFormat.TEXT and mode is not Mode.DIRECT
     values = {
         "question": question,
@@ -82,7 +84,7 @@ def prompt(
 
 
 def messages(template: str, values: Mapping[str, str]) -> tuple[SystemMessage | UserMessage, ...]:
-    """The messages of a template with its places filled."""
+    """Fill in a template and split it into messages."""
     system, user = _sections(template)
     parts: list[SystemMessage | UserMessage] = []
     if system:
@@ -92,15 +94,16 @@ def messages(template: str, values: Mapping[str, str]) -> tuple[SystemMessage | 
 
 
 def tool_lines(schemas: Sequence[ToolSchema]) -> str:
-    """The tool schemas as JSON, one a line."""
+    """Return the tool schemas as JSON, one per line."""
     functions = (schema.to_openai()["function"] for schema in schemas)
     return "\n".join(json.dumps(function, ensure_ascii=False) for function in functions)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Replace the places in a template, `{tool_format}` first, as it may hold `{tools}` itself.
+    """Replace the placeholders in a template.
 
-    Other braces stay as they are, and what was put in is not looked at again.
+    `{tool_format}` comes first because it may contain `{tools}`. Other braces stay as they are, and
+    inserted values are not scanned again.
     """
     text = template.replace("{tool_format}", values.get("tool_format", ""))
     names = "|".join(name for name in values if name != "tool_format")

@@ -1,11 +1,11 @@
-"""A pytest plugin: a test for each tool and property of a data set.
+"""A pytest plugin: one test for each tool and property of a data set.
 
     pytest --toolhop-data tools.json
 
-Without that option it does nothing and imports nothing of this project. With it, each process that
-runs tests (one, or each worker of pytest-xdist) starts one lane, a process with sandboxes of its
-own, when the first test needs it. What is collected depends on the options and their files alone,
-so all workers collect the same.
+Without that option it does nothing and imports nothing from this project. With it, each test
+process (pytest itself, or each pytest-xdist worker) starts one lane, a process with its own
+sandboxes, when the first test needs it. The collected tests depend only on the options and their
+files, so all workers collect the same tests.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MARK = "toolhop"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The plugin's options."""
+    """Add the plugin's options."""
     group = parser.getgroup("toolhop", "property tests of tools")
     group.addoption("--toolhop-data", metavar="FILE", help="Test the tools of this data set.")
     group.addoption("--toolhop-examples", metavar="N", type=int, default=50)
@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known, by which these tests are chosen: ``-m toolhop``."""
+    """Register the mark that selects these tests: ``-m toolhop``."""
     if config.getoption("--toolhop-data"):
         config.addinivalue_line("markers", f"{MARK}: a tool's property, by --toolhop-data")
 
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add the tests, before others choose among all by mark or keyword."""
+    """Add the tests before other plugins select by mark or keyword."""
     data = config.getoption("--toolhop-data")
     if not data:
         return
@@ -82,16 +82,14 @@ def _tests(session: pytest.Session, data: str) -> Iterator[pytest.Item]:
 
 
 class ToolData(pytest.Collector):
-    """A data set, as the parent of its tests."""
+    """A data set as the parent node of its tests."""
 
     def collect(self) -> list[pytest.Item | pytest.Collector]:
-        """Nothing: the tests are added to the session by the plugin."""
+        """Return nothing: the plugin adds the tests to the session itself."""
         return []
 
 
 class _DataTest(pytest.Item):
-    """What tests of a data set have in common."""
-
     def __init__(self, **parts: object) -> None:
         super().__init__(**parts)  # type: ignore[arg-type]  # name and parent, passed on to pytest unread
         self.add_marker(getattr(pytest.mark, MARK))
@@ -99,14 +97,17 @@ class _DataTest(pytest.Item):
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: str | None = None
     ) -> str:
-        """The counter-example and the call, or what is wrong; a fault of ours as pytest has it."""
+        """Return the counter-example and the call, or the data error.
+
+        Internal errors are formatted by pytest.
+        """
         if isinstance(excinfo.value, PropertyFailed):
             return str(excinfo.value)
         return str(super().repr_failure(excinfo))
 
 
 class ToolTest(_DataTest):
-    """One property of one tool."""
+    """A test of one property of one tool."""
 
     def __init__(
         self, *, workshop: Workshop, subject: Subject, property_: str, **parts: object
@@ -120,31 +121,31 @@ class ToolTest(_DataTest):
         outcome = self.workshop.outcome(self.subject, self.property)
         self.add_report_section("call", "toolhop", outcome.reported)
         if outcome.skip:
-            # The check itself says why this property says nothing of this tool.
+            # The check reports why this property does not apply to this tool.
             pytest.skip(outcome.reported)
         if outcome.failure:
             raise PropertyFailed(outcome.failure)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where the test comes from: the data set."""
+        """Return the location of the test: the data set."""
         return Path(self.workshop.data), None, self.name
 
 
 class BrokenRow(_DataTest):
-    """A row of the data that cannot be used: a test that fails with the reason."""
+    """A row of the data that cannot be used, as a test that fails with the reason."""
 
     def __init__(self, *, problem: DataProblem, **parts: object) -> None:
         super().__init__(**parts)
         self.problem = problem
 
     def runtest(self) -> None:
-        """Tell what is wrong with it."""
+        """Fail with the reason."""
         raise PropertyFailed(f"{self.problem.rule}: {self.problem}")
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where the test comes from."""
+        """Return the location of the test: the data set."""
         return self.path, None, self.name
 
 
 class PropertyFailed(Exception):
-    """A property does not hold."""
+    """Raised when a property does not hold."""

@@ -1,4 +1,4 @@
-"""The loop: ask the agent, step the episode, until it ends."""
+"""The agent loop: ask the agent and step the episode until it ends."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from toolhop_sandbox.errors import SandboxError
 
 
 async def play(episode: Episode, model: Model) -> None:
-    """Play an entered episode to its end; the trace tells all.
+    """Play an entered episode to its end; the trace records everything.
 
-    Faults of the model's infrastructure and of the sandbox end it as errored, with the reason. A
-    reply that is not there at the time limit ends it as out of time; a conversation that has
-    grown too long for the model, as out of context; one that is never answered, as stopped.
+    Faults of the model service or of the sandbox end the episode as errored, with the reason. If
+    the time limit passes before a reply arrives, it ends as out of time; if the conversation
+    outgrows the model's context, as out of context; if the agent stops replying, as stopped.
 
     Raises:
-        ModelFault: the model could not be asked, after the episode was ended as errored; a `fatal`
-            one makes other episodes useless too.
+        ModelFault: the model could not be asked; the episode has ended as errored. After a `fatal`
+            fault, other episodes would fail too.
     """
     while episode.ending is None:
         schemas = [tool.schema for tool in episode.tools]

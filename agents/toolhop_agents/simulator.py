@@ -1,4 +1,4 @@
-"""Models that stand in: for tools that are simulated, and for the user's words."""
+"""Models that simulate tools and word the simulated user's replies."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ The arguments of the call: {arguments}"""
 
 @dataclass(frozen=True, slots=True)
 class ModelSimulator:
-    """A `Responder` that asks a model."""
+    """A `Responder` that asks a model for the results of simulated tools."""
 
     model: Model
 
     async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
-        """What the model says that the tool returns; text that is not JSON is returned as text.
+        """Return the result that the model gives; if it is not JSON, return it as a string.
 
         Raises:
-            SandboxFault: the model could not be asked: a fault of ours, not the tool's.
+            SandboxFault: the model could not be asked: an infrastructure fault, not the tool's.
         """
         if not isinstance(tool.body, Simulated | RecordedTable):
             raise TypeError(f"{tool.name} is not simulated")
@@ -74,20 +74,20 @@ class ModelWording:
     model: Model
 
     async def worded(self, question: str, reply: UserReply) -> str:
-        """What the model makes of the reply; the episode sees whether it says the same.
+        """Return the model's wording of the reply; the episode checks that it says the same.
 
         Raises:
-            SandboxFault: the model could not be asked: a fault of ours.
+            SandboxFault: the model could not be asked: an infrastructure fault.
         """
         return await self._said(
             WORDING.replace("{reply}", reply.text).replace("{question}", question)
         )
 
     async def asked_for(self, question: str, nouns: Sequence[str]) -> str:
-        """What the model takes the question to ask for: a line of `nouns`, or something else.
+        """Return the noun that the question asks for, as the model sees it, or some other text.
 
         Raises:
-            SandboxFault: as `worded`.
+            SandboxFault: the model could not be asked: an infrastructure fault.
         """
         lines = "\n".join(nouns)
         return await self._said(ASKED_FOR.replace("{nouns}", lines).replace("{question}", question))

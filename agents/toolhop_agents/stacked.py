@@ -1,4 +1,4 @@
-"""Tables that are whole in a narrow terminal: what has no room goes below, and no cell is cut."""
+"""Tables that fit a narrow terminal: columns that do not fit move below, and no cell is cut."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 PROSE_CHARS = 20
-"""Room that a column of prose has at least, before other columns go below."""
+"""Minimum width of a prose column, in characters, before other columns move below."""
 HEADER_CHARS = 7
-"""Room that a header of several words has, however narrow the cells are."""
+"""Minimum width of a header of several words, in characters, however narrow its cells are."""
 NAME_CHARS = 40
-"""The same of a key column that wraps."""
+"""Minimum width of a key column that wraps, in characters."""
 
 Cell: TypeAlias = str | Text
 
@@ -30,12 +30,14 @@ class _Column:
     cells: list[Text] = field(default_factory=list)
 
     def width(self, most: int) -> int:
-        """Characters of the widest line; of prose `most` at most."""
+        """Return the width of the widest line in characters, limited to `most` in a prose
+        column.
+        """
         found = max((line.cell_len for cell in self.cells for line in cell.split("\n")), default=0)
         return min(found, most) if self.prose else found
 
     def narrow_header(self, most: int) -> list[str]:
-        """The header in lines, no wider than the cells where its words allow it."""
+        """Wrap the header to the width of the cells, or of its longest word if that is wider."""
         longest = max(map(len, self.header.split()), default=1)
         return wrap(self.header, max(self.width(most), longest, HEADER_CHARS)) or [""]
 
@@ -47,26 +49,26 @@ class _Column:
 
 
 class StackedTable:
-    """A table for rich that gives up, in this order, what it has no room for.
+    """A rich table that shrinks in steps until it fits the console.
 
-    First its frame and columns that say nothing; then the columns of `drop`; then its width: the
-    columns behind the first `keys` stand below each other in blocks, each beside the first ones.
-    Prose wraps; other cells do where one alone is wider than the console. None is cut.
+    It first drops its frame and empty columns, then the columns of `drop`. Then the columns after
+    the first `keys` are split into blocks, one below the other, each beside the key columns. Prose
+    wraps; other cells wrap only if one is wider than the console. No cell is cut.
     """
 
     def __init__(
         self, *headers: str, title: str = "", keys: int = 1, drop: Sequence[str] = (),
         framed: bool = True, with_header: bool = True,
     ) -> None:  # fmt: skip
-        """Begin a table without rows.
+        """Create a table without rows.
 
         Args:
-            headers: of the first columns; `add_columns` adds more.
-            title: stands above, over the console's whole width.
-            keys: columns that name a row.
-            drop: headers of columns that a narrow console can do without, in order.
-            framed: whether it has a frame where there is room.
-            with_header: whether the headers are shown.
+            headers: headers of the first columns; `add_columns` adds more.
+            title: text above the table, over the console's whole width.
+            keys: number of columns that identify a row.
+            drop: headers of columns to drop on a narrow console, in order.
+            framed: whether to draw a frame if there is room.
+            with_header: whether to show the headers.
         """
         self._title, self._keys, self._drop = title, keys, drop
         self._framed, self._with_header = framed, with_header
@@ -78,14 +80,14 @@ class StackedTable:
     def add_columns(
         self, *headers: str, right: bool = False, prose: bool = False, least: int | None = None
     ) -> None:
-        """Add columns, their cells to the right where they are numbers.
+        """Add columns; `right` aligns their cells to the right, as for numbers.
 
-        Prose wraps, where it has `least` characters; None for what is usual.
+        Prose wraps, but not below `least` characters; None is the default width.
         """
         self._columns += [_Column(header, right, prose, least) for header in headers]
 
     def add_row(self, *cells: Cell, style: str = "") -> None:
-        """Add a row; cells that are missing at its end are empty. Text is taken as it is."""
+        """Add a row; missing cells at its end are empty. Strings are not parsed as markup."""
         for number, column in enumerate(self._columns):
             cell = cells[number] if number < len(cells) else ""
             column.cells.append(cell if isinstance(cell, Text) else Text(cell))
@@ -93,22 +95,22 @@ class StackedTable:
 
     @property
     def title(self) -> str:
-        """What stands above; empty for nothing."""
+        """The text above the table; empty if it has none."""
         return self._title
 
     @property
     def headers(self) -> list[str]:
-        """The columns' headers; empty where they are not shown."""
+        """The column headers; empty if they are not shown."""
         return [one.header for one in self._columns] if self._with_header else []
 
     @property
     def numbers(self) -> list[bool]:
-        """Whether each column stands to the right, as numbers do."""
+        """Whether each column is right-aligned, as numbers are."""
         return [one.right for one in self._columns]
 
     @property
     def rows(self) -> list[list[str]]:
-        """All cells, without style. A key that is left out as in the row above stands in each."""
+        """All cells as plain text. An empty key cell repeats the key of the row above."""
         rows: list[list[str]] = []
         for number in range(self.row_count):
             row = [one.cells[number].plain for one in self._columns]
@@ -119,11 +121,11 @@ class StackedTable:
 
     @property
     def row_count(self) -> int:
-        """Rows so far."""
+        """Number of rows so far."""
         return len(self._styles)
 
     def add_section(self) -> None:
-        """End a part of the table: a line, where it has a frame."""
+        """End a section; a framed table draws a line there."""
         self._ends.add(len(self._styles) - 1)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -176,7 +178,7 @@ class StackedTable:
                 Text(one.header if framed or one.prose else "\n".join(lines)),
                 justify="right" if one.right else "left",
                 overflow="fold",
-                no_wrap=fits and not one.prose,  # folded below the width of a single column
+                no_wrap=fits and not one.prose,  # fold only if a single column does not fit
             )
         for number, style in enumerate(self._styles):
             cells = (one.cells[number] for one in columns)

@@ -1,4 +1,4 @@
-"""The tables that runs end with: a benchmark's own measures, then what the episodes took."""
+"""The tables printed at the end of a run: the benchmark's measures, then costs of the episodes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from toolhop_env.summary import Summary
 from toolhop_tools.perturb.order import tool_orders
 
 FILE_WIDTH = 120
-"""Columns of a table that goes to a file or a pipe."""
+"""Width of a table written to a file or a pipe, in characters."""
 PER_CENT = "per cent [95 % interval]"
 INVOCATION_ERRORS = "Query, Instance: invocation error rate by question, by call."
-"""Of two columns that are called as in ToolHop's table 4."""
+"""Legend of the two columns that are named as in ToolHop's table 4."""
 RowName: TypeAlias = tuple[str, ...]
-"""Agent, feedback level, tool-call format, tool perturbation and judge."""
+"""Key of a row: agent, feedback level, tool-call format, tool perturbation and judge."""
 RowLabels: TypeAlias = Mapping[RowName, str]
-"""What a row is called."""
+"""Labels of the rows."""
 
 
 def percent(found: Estimate | PassRate | None, digits: int = 2) -> str:
-    """Per cent with its interval, such as ``87.50 [82.9, 91.0]``; a dash for none."""
+    """Format a percentage with its interval, such as ``87.50 [82.9, 91.0]``; a dash for None."""
     if found is None:
         return "-"
     value = f"{100 * found.value:.{digits}f}"
@@ -41,17 +41,17 @@ def percent(found: Estimate | PassRate | None, digits: int = 2) -> str:
 
 
 def mean(estimate: Estimate | None, digits: int = 2) -> str:
-    """A mean; a dash for none."""
+    """Format a mean; a dash for None."""
     return "-" if estimate is None else f"{estimate.value:.{digits}f}"
 
 
 def shown(measure: Measure, estimate: Estimate | None, digits: int = 2) -> str:
-    """An estimate in its measure's unit."""
+    """Format an estimate in its measure's unit."""
     return percent(estimate, digits) if measure.unit is Unit.SHARE else mean(estimate, digits)
 
 
 def value_text(measure: Measure, score: Score) -> str:
-    """What one episode's score says by a measure: yes or no, counts, or a number."""
+    """Format a measure of one episode's score: yes or no, counts, or a number."""
     parts = measure.of(score)
     if parts is None:
         return "-"
@@ -63,9 +63,9 @@ def value_text(measure: Measure, score: Score) -> str:
 
 
 def table_console() -> TableConsole:
-    """Standard output, with tables in the form that the command's ``--format`` says.
+    """Return a console on standard output that prints tables in the command's ``--format``.
 
-    Where it is not a terminal it is as wide as COLUMNS says, or `FILE_WIDTH`.
+    If standard output is not a terminal, the width is COLUMNS, or `FILE_WIDTH` if unset.
     """
     ctx = click.get_current_context(silent=True)
     form = ctx.meta.get(FORMAT, Form.TABLE) if ctx else Form.TABLE
@@ -76,7 +76,7 @@ def table_console() -> TableConsole:
 
 
 def labelled(summaries: Sequence[Summary]) -> RowLabels:
-    """A label for each row: the agent, and what else tells the rows apart."""
+    """Return a label for each row: the agent, and whatever else distinguishes the rows."""
     names = list(dict.fromkeys(_name(one) for one in summaries))
     differ = [part for part in range(1, 5) if len({name[part] for name in names}) > 1]
     labels = {}
@@ -87,7 +87,7 @@ def labelled(summaries: Sequence[Summary]) -> RowLabels:
 
 
 def by_agent(summaries: Sequence[Summary]) -> RowLabels:
-    """A label for each row by the agent alone: for names that tell the rows apart already."""
+    """Return a label for each row: the agent alone, for names that are already distinct."""
     return {_name(one): one.group.agent for one in summaries}
 
 
@@ -98,7 +98,7 @@ def _name(one: Summary) -> RowName:
 
 
 def _order(summaries: Sequence[Summary]) -> str:
-    """In what order the tools were listed, and who judged: the first table's title has it."""
+    """Return the tool order and the judges, for the title of the first table."""
     judges = dict.fromkeys(one.group.judge for one in summaries if one.group.judge)
     judged = f"; judged by {' and by '.join(judges)}" if judges else ""
     return tool_orders(one.group.perturbation for one in summaries) + judged
@@ -107,10 +107,10 @@ def _order(summaries: Sequence[Summary]) -> str:
 def answer_table(
     benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> StackedTable:
-    """Whether answers are right: a row an agent and answer measure, a column a mode.
+    """Build the table of answer measures: a row per agent and measure, a column per mode.
 
-    Query and Instance (ToolHop, table 4) are those of the first mode played with calls: an
-    invocation error needs invocations. Where nothing was called they are left out.
+    Query and Instance (ToolHop, table 4) come from the first mode with tool calls, because an
+    invocation error needs an invocation. They are omitted if nothing was called.
     """
     scale = PER_CENT if benchmark.lead.unit is Unit.SHARE else "means"
     title = f"{benchmark.title}, {scale}; {_order(summaries)}"
@@ -155,7 +155,7 @@ def _all_proven(one: Summary) -> bool:
 
 
 def _proven(one: Summary | None, measure: Measure) -> str:
-    """The figure over the items that certificates prove, with their number."""
+    """Format the figure over the items proven by certificates, and the number of these items."""
     if one is None or not one.proven:
         return "-"
     return f"{shown(measure, one.figures_proven[measure.name])} (n={one.proven})"
@@ -164,7 +164,7 @@ def _proven(one: Summary | None, measure: Measure) -> str:
 def detail_table(
     benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> StackedTable:
-    """The benchmark's other measures and what the episodes took: a row an agent and mode."""
+    """Build the table of other measures, time and cost: a row per agent and mode."""
     known = {name for one in summaries for name, figure in one.figures.items() if figure}
     shown_elsewhere = (*benchmark.answer_measures, *_by_scorer(benchmark))
     others = [
@@ -177,7 +177,7 @@ def detail_table(
     table.add_columns("arm" if labels else "agent", prose=True)
     table.add_columns("mode")
     measures = [one.heading for one in others] + [one.name for one in conduct]
-    # Agents that are not models take no tokens and cost nothing.
+    # Agents without a model use no tokens and cost nothing.
     spent = any(one.spent.tokens or one.spent.cost_usd != 0 for one in summaries)
     paid = ("tokens", "seconds", "cost") if spent else ("seconds",)
     table.add_columns("played", "errored", *measures, *paid, right=True)
@@ -211,14 +211,14 @@ def scorer_table(
     *,
     by: str = "",
 ) -> StackedTable | None:
-    """Official figures and strict ones of the same topics, one row below the other.
+    """Build the table of official and strict figures for the same topics, one row below the other.
 
     Args:
-        benchmark: of the summaries. One without topics has its answer measures beside each other.
-        summaries: a row, or one a scorer, each.
-        labels: what rows are called.
-        by: what the summaries are split by, which is a column of its own; without it a benchmark
-            without topics has no table.
+        benchmark: benchmark of the summaries; without topics, its answer measures are side by side.
+        summaries: summaries to show, each in one row, or in one row per scorer.
+        labels: labels of the rows.
+        by: what the summaries are split by, shown as a column. If empty, a benchmark without topics
+            has no table.
     """
     measures = _by_scorer(benchmark) or (benchmark.answer_measures if by else ())
     if by:
@@ -258,7 +258,7 @@ def _add_by_scorer(
     measures: Sequence[Measure],
     figures: Mapping[str, Estimate | None],
 ) -> None:
-    """A row for each scorer; measures of no topic stand in the first."""
+    """Add a row for each scorer; measures without a topic are in the first row."""
     topics = dict.fromkeys(one.topic or one.heading for one in measures)
     scorers = list(dict.fromkeys(one.scorer for one in measures if one.topic))
     for number, scorer in enumerate(scorers or [Scorer.NEITHER]):
@@ -278,7 +278,7 @@ def _add_by_scorer(
 def total_table(
     benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> StackedTable | None:
-    """The benchmark's totals: figures over several modes or groups of items."""
+    """Build the table of the benchmark's totals: figures over several modes or groups of items."""
     of_row = {_name(one): one.totals for one in summaries}
     names = {name for found in of_row.values() for one in found.values() for name in one}
     measures = [one for one in benchmark.measures if one.name in names]
@@ -302,7 +302,7 @@ PASSES = (
 def pass_table(
     benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> StackedTable | None:
-    """pass@k and pass^k of the answer measures; None where no item was tried twice."""
+    """Build the table of pass@k and pass^k; None if no item was tried twice."""
     rates = [rate for one in summaries for kinds in one.passes.values() for of in kinds.values()
              for rate in of]  # fmt: skip
     if not rates:
@@ -327,7 +327,7 @@ def pass_table(
 def error_table(
     summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> StackedTable | None:
-    """Failed calls by code; None where none failed."""
+    """Build the table of failed calls by error code; None if no call failed."""
     if not any(summary.errors for summary in summaries):
         return None
     table = StackedTable("code", title="Failed calls by code")
@@ -343,12 +343,12 @@ def error_table(
 def print_tables(
     console: Console, summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> None:
-    """All tables, and what a reader has to know about them.
+    """Print all tables with their legends.
 
     Args:
-        console: where to.
-        summaries: what they show; those of each benchmark have tables of their own.
-        labels: what rows are called, where arms are shown; made by `labelled` where None.
+        console: console to print to.
+        summaries: summaries to show; each benchmark has its own tables.
+        labels: labels of the rows, for comparisons of arms; built by `labelled` if None.
     """
     if not summaries:
         console.print("No episode was finished.")

@@ -1,4 +1,4 @@
-"""Tables in forms that other programs read: CSV, Markdown and LaTeX."""
+"""Tables in formats for other programs: CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rich.console import Console
 from toolhop_agents.stacked import StackedTable
 
 FORMAT = "toolhop.format"
-"""Key of a command's form in click's context."""
+"""Key in click's context of the command's table format."""
 COMMENT = {"csv": "# ", "markdown": "", "latex": "% "}
-"""What a line that is no table begins with."""
+"""Prefix of a line that is not part of a table, by format."""
 LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -27,7 +27,7 @@ LATEX = str.maketrans(
 
 
 class Form(StrEnum):
-    """What tables are written in."""
+    """A format for tables."""
 
     TABLE = "table"
     CSV = "csv"
@@ -36,15 +36,17 @@ class Form(StrEnum):
 
 
 class TableConsole(Console):
-    """Writes each table in a form, and what else is printed as comments or paragraphs beside it."""
+    """A console that prints tables in a given format, and anything else as comments or
+    paragraphs.
+    """
 
     def __init__(self, form: Form = Form.TABLE, *, width: int | None = None) -> None:
-        """On standard output, `width` columns wide; None for what rich finds out."""
+        """Print to standard output; `width` is in characters, and None lets rich find it."""
         super().__init__(width=width)
         self.form = form
 
     def print(self, *objects: object, **options: Any) -> None:  # noqa: ANN401 -- passed on to `Console.print`, which types each
-        """Print as rich does, or in the form."""
+        """Print as rich does, or in the table format."""
         if self.form is Form.TABLE:
             super().print(*objects, **options)
             return
@@ -59,7 +61,9 @@ class TableConsole(Console):
 
 
 def written(table: StackedTable, form: Form) -> str:
-    """A table in CSV (RFC 4180), Markdown (GitHub's pipes) or LaTeX (booktabs), its title above."""
+    """Format a table as CSV (RFC 4180), Markdown (GitHub's pipes) or LaTeX (booktabs), below its
+    title.
+    """
     rows = [[" ".join(cell.split()) for cell in row] for row in table.rows]
     title = f"{COMMENT[form]}{table.title}\n" if table.title else ""
     match form:
@@ -68,14 +72,14 @@ def written(table: StackedTable, form: Form) -> str:
             csv.writer(text, lineterminator="\n").writerows(filter(None, [table.headers, *rows]))
             return title + text.getvalue()
         case Form.MARKDOWN:
-            # Without an empty line before it a table is part of the paragraph.
+            # Without an empty line before it, a table would join the paragraph.
             return f"{title}\n{_markdown(table, rows)}"
         case _:
             return title + _latex(table, rows)
 
 
 def _markdown(table: StackedTable, rows: Sequence[Sequence[str]]) -> str:
-    # A table of Markdown has a head.
+    # A Markdown table must have a header row.
     head = table.headers or [""] * len(table.numbers)
     lines = [head, ["--:" if right else ":--" for right in table.numbers], *rows]
     return "".join(

@@ -1,4 +1,4 @@
-"""Properties checked one at a time: what the pytest plugin runs."""
+"""Check properties one at a time, for the pytest plugin."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 def collected(data: str) -> Survey:
-    """A data set with its rows that cannot be used.
+    """Read a data set, including errors for rows that cannot be used.
 
     Raises:
-        DataError: nothing can be read at all, or nothing is in it.
+        DataError: nothing can be read, or the data set is empty.
     """
     seen = survey(data)
     if not seen.dataset.items and not seen.errors:
@@ -44,17 +44,17 @@ def collected(data: str) -> Survey:
 
 
 def tested(seen: Survey, certificates: str | None) -> tuple[Subject, ...]:
-    """The tools to test, with the gold calls that certificates prove.
+    """Return the tools to test, with the gold calls proven by certificates.
 
     Raises:
-        CertificateError: the certificates cannot be read, or are not of this data.
+        CertificateError: the certificates cannot be read, or belong to other data.
     """
     items = seen.dataset.items
     return subjects(with_certificates(items, Path(certificates)) if certificates else items)
 
 
 def opened(config: pytest.Config, dataset: str) -> Workshop:
-    """A workshop as pytest's options want it; nothing is started yet."""
+    """Create a workshop from pytest's options, without starting it."""
     import pytest
 
     timeout_s = config.getoption("--toolhop-timeout")
@@ -82,7 +82,7 @@ def opened(config: pytest.Config, dataset: str) -> Workshop:
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """What a test shows."""
+    """The result of one test."""
 
     __test__ = False
 
@@ -109,7 +109,7 @@ class Workshop:
         Raises:
             SandboxError: the sandbox is at fault.
         """
-        # Tests of one tool follow each other, and share its examples and their runs.
+        # Consecutive tests of one tool share its examples and their runs.
         if self._subject is not subject:
             self._subject, self._serial = subject, self._serial + 1
         self.lane.give(self._serial, subject, [property_])
@@ -137,6 +137,6 @@ class Workshop:
         return visible("\n".join([head, *(f"  {line}" for line in calls)]))
 
     def close(self) -> None:
-        """End the lane, if it was started."""
+        """Stop the lane, if it was started."""
         self.lane.ask_to_end()
         self.lane.end()

@@ -1,4 +1,4 @@
-"""An episode as a readable conversation for the terminal."""
+"""Show an episode as a readable conversation in the terminal."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from toolhop_env.verdicts import Rejected
 from toolhop_tools.perturb.order import tool_order
 
 FOLDED_CHARS = 100
-"""Characters of thoughts that are shown; `toolhop export` has them whole."""
+"""Maximum length of the thoughts shown, in characters; `toolhop export` writes them whole."""
 
 
 def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[RenderableType]:
-    """Everything that happened, in order, and the verdict; `answers` are a judge's."""
+    """Return all events in order, then the verdict; `answers` are those of a judge."""
     lines: list[RenderableType] = []
     milestone = named(trace.started.benchmark).presentation.milestone
     for event in trace.events:
@@ -76,7 +76,7 @@ def _reply(event: Replied) -> Iterator[RenderableType]:
 
 
 def _folded(thoughts: Thoughts) -> RenderableType:
-    """Thoughts in a line: how they begin, and how long they are."""
+    """Shorten thoughts to one line: their beginning and their length."""
     begins = " ".join(thoughts.text.split())
     if thoughts.digest:
         return plain(f"thought: {thoughts.chars:,} characters, not kept", "dim")
@@ -103,7 +103,7 @@ def _call(event: Called, milestone: str) -> RenderableType:
 
 
 def verdict_text(trace: Trace, answers: Answers = NO_ANSWERS) -> Text:
-    """The score in one paragraph."""
+    """Return the score as one paragraph."""
     verdict = score(trace, answers)
     if isinstance(verdict, Errored):
         return plain(f"errored: {verdict.reason}", "yellow")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from studies.worlds_masked import masked
+from dataclasses import replace
+
+from studies.worlds_masked import exchanged, masked, names_alone
+from toolhop_tools.load import load
 
 
 def test_names_and_numbers_are_left_and_labels_are_not() -> None:
@@ -15,3 +18,18 @@ def test_names_and_numbers_are_left_and_labels_are_not() -> None:
         "____'____ ____ ____ ____ ____ ____?"
     )
     assert masked("What is the book A Winter?") == "____ ____ ____ ____ A Winter?"
+
+
+def test_names_alone_tell_nothing_of_sentences() -> None:
+    short = "Take the ship of Asta-Lo A Winter. Is it over 5,000 tonnes?"
+    long = "Of Asta-Lo A Winter, take the ship, and say whether it weighs more than 5,000 or not."
+    assert names_alone(short) == names_alone(long) == "Asta-Lo A Winter ____ 5,000"
+
+
+def test_questions_are_exchanged_between_worlds_of_one_type_of_answer() -> None:
+    (item,) = load("builtin").items[:1]
+    items = [
+        replace(item, question=f"{world} {kind}", answer_type=kind, extra={"family": world})
+        for world, kind in (("w1", "date"), ("w1", "date"), ("w2", "date"), ("w2", "town"))
+    ]
+    assert [each.question for each in exchanged(items)] == ["w2 date", "w2 date", "w1 date"]

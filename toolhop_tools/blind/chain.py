@@ -1,4 +1,4 @@
-"""What a reader's plan is compared with: the item's own chain, and a sibling of it. Pure."""
+"""References for judging a reader's plan: the item's own chain, and a sibling of it. Pure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from toolhop_tools.words import as_text, bare, scalars
 
 @dataclass(frozen=True, slots=True)
 class ChainHop:
-    """A hop whose answer its own tool has to give on a plan's way."""
+    """A hop whose answer its own tool must return when a plan is run."""
 
     number: int
-    """From 1."""
+    """Number of the hop, from 1."""
     tool: str
     answer: str
     reading: Reading | None = None
-    """Where in the tool's result the answer stands, for plans that leave the place open."""
+    """Position of the answer in the tool's result, for plans that do not state it."""
     arguments: Mapping[str, JSON] | None = None
-    """Of the hop's own call: its spelling of a value is the one that the tool knows."""
+    """Arguments of the hop's own call, whose spelling of values the tool is known to accept."""
     takes: frozenset[str] = frozenset()
-    """Parameters that an earlier hop's answer goes into, where that is known."""
+    """Parameters that take an earlier hop's answer, as far as known."""
 
     def spelled(self, arguments: Mapping[str, JSON]) -> dict[str, JSON]:
-        """Arguments with the spelling (case, quotes, form of a number) of the hop's own call."""
+        """Return arguments spelled as in the hop's own call (case, quotes, form of a number)."""
         known = dict(scalars(dict(self.arguments or {})))
         same = {
             path: known[path]
@@ -43,7 +43,7 @@ class ChainHop:
         return spelled
 
     def holds(self, part: JSON) -> bool:
-        """Whether a part of a result is the answer, in the notation that the reading has."""
+        """Whether a part of a result is the answer, in the notation of the reading."""
         if isinstance(part, dict) or part is None:
             return False
         reading = Reading(Match.VALUE) if self.reading is None else self.reading
@@ -56,13 +56,13 @@ class ChainHop:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """An item's gold."""
+    """The gold answer and hops of an item."""
 
     answer: str
     hops: tuple[ChainHop, ...]
 
     def of(self, sibling: Sibling) -> Chain:
-        """The chain with the sibling's answers."""
+        """Return the chain with the sibling's answers."""
         hops = tuple(
             replace(hop, answer=answer)
             for hop, answer in zip(self.hops, sibling.answers, strict=True)
@@ -72,20 +72,20 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """The same chain, begun with another record."""
+    """The same chain, started from another record."""
 
     replaced: Mapping[str, str]
-    """The other record's literals by the item's own."""
+    """Literals of the other record, keyed by the item's own."""
     answers: tuple[str, ...]
-    """What each hop then gives, in order."""
+    """Answer of each hop for the other record, in order."""
 
     @property
     def answer(self) -> str:
-        """What the chain then comes to."""
+        """Final answer of the chain for the other record."""
         return self.answers[-1]
 
     def swapped(self, value: JSON) -> JSON:
-        """Arguments with the sibling's literals in place; a number stays a number."""
+        """Replace the item's literals by the sibling's; a number remains a number."""
         if isinstance(value, dict):
             return {name: self.swapped(part) for name, part in value.items()}
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What is claimed of an item, claim by claim, and how items of a claim differ from all. Pure."""
+"""Claims about items, and how the items that meet a claim differ from all items. Pure."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from toolhop_tools.model import Item
 
 
 class Claim(StrEnum):
-    """A claim that items can be chosen by."""
+    """A claim by which items can be selected."""
 
     EXECUTED = "executed"
-    """A grounded call of each hop gives the gold."""
+    """A grounded call of each hop returns the gold."""
     DETERMINED = "determined"
-    """Executed, and no other call of equal standing gives something else: the item is proven, or
-    made with a chain whose answer two engines agree on.
-    """
+    """Executed, and no other call of equal standing returns something else. The item is proven,
+    or was generated with a chain whose answer two engines agree on."""
     READ = "read"
-    """Blind readers come to the gold through every hop."""
+    """Blind readers reach the gold through every hop."""
 
 
 def claim_named(text: str) -> Claim | None:
-    """A claim by its name; what former versions wrote for yes and no is understood.
+    """Return the claim of a name, or None for no claim; yes and no of former versions are accepted.
 
     Raises:
         ValueError: there is no such claim.
@@ -45,20 +44,20 @@ def claim_named(text: str) -> Claim | None:
 
 
 def claims_of(shown: HopProof | Certificate) -> frozenset[Claim]:
-    """What the search claims of a hop, or of an item."""
+    """Return what the search claims about a hop or an item."""
     if shown.verdict.is_proof:
         return frozenset({Claim.EXECUTED, Claim.DETERMINED})
     return frozenset({Claim.EXECUTED} if shown.executed else ())
 
 
 def item_claims(certificate: Certificate, reading: ItemReading | None) -> frozenset[Claim]:
-    """What is claimed of an item by search and by readers."""
+    """Return what the search and the readers claim about an item."""
     is_read = reading is not None and reading.status is ReadStatus.READ
     return claims_of(certificate) | (frozenset({Claim.READ}) if is_read else frozenset())
 
 
 def hop_is_read(reading: ItemReading | None, number: int) -> bool:
-    """Whether all ballots but one at most came to a hop's answer by its own tool."""
+    """Whether all ballots, or all but one, reached the answer of a hop by its own tool."""
     if reading is None or not reading.ballots:
         return False
     met = sum(number in ballot.hops for ballot in reading.ballots)
@@ -66,7 +65,7 @@ def hop_is_read(reading: ItemReading | None, number: int) -> bool:
 
 
 def means(items: Sequence[Item]) -> dict[str, float]:
-    """Mean hops and mean words of the question; empty without items."""
+    """Return the mean number of hops and of question words; empty if there are no items."""
     if not items:
         return {}
     return {
@@ -76,7 +75,7 @@ def means(items: Sequence[Item]) -> dict[str, float]:
 
 
 def selection(chosen: Sequence[Item], items: Sequence[Item]) -> str:
-    """How chosen items differ from all, such as ``38 of 60 items: hops 4.1 (all 4.2)``."""
+    """Describe how selected items differ from all: ``38 of 60 items: hops 4.1 (all 4.2)``."""
     own, whole = means(chosen), means(items)
     figures = ", ".join(f"{name} {own[name]:.1f} (all {whole[name]:.1f})" for name in own)
     return f"{len(chosen)} of {len(items)} items" + (f": {figures}" if figures else "")

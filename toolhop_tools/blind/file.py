@@ -1,7 +1,7 @@
-"""Files of readings: replies and readings, a JSON line each, appended and synced.
+"""Files of readings: replies and readings as JSON lines, appended and synced.
 
-A reply is on the disk before it is used, so that nothing is asked twice. Of several readings of one
-item the last one counts. A kill leaves at most one line without its end, which is dropped.
+A reply is on the disk before it is used, so that nothing is requested twice. If an item has several
+readings, the last one applies. A kill leaves at most one incomplete line, which is dropped.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from toolhop_tools.growing import RowFile
 
 
 class ReadingsError(ToolsError):
-    """A file of readings that cannot be read or written; says which, and what to do."""
+    """A file of readings cannot be read or written; the message names it and says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemReading:
-    """What readers said of one item."""
+    """The combined verdict of the readers on one item."""
 
     item: str
     digest: str
-    """`Item.digest`; the reading is of this item and no other version of it."""
+    """The item's `Item.digest`; the reading applies to this version of the item only."""
     certificate: str
-    """Digest of the certificate that the plans were compared by."""
+    """Digest of the certificate against which the plans were judged."""
     readers: Mapping[str, JSON]
-    """Who was asked, and how: models, votes, settings, version of the prompt."""
+    """Settings of the readers: models, votes, options, version of the prompt."""
     status: ReadStatus
     ballots: tuple[Ballot, ...]
     has_sibling: bool
-    """Whether agreeing plans were run with a sibling's literals too."""
+    """Whether agreeing plans were also run with a sibling's literals."""
     version: int = VERSION
 
     def stale(self, digest: str, certificate: str) -> str:
-        """Why the reading no longer holds; empty if it does."""
+        """Return why the reading no longer applies; empty if it does."""
         if self.digest != digest:
             return "the item has changed"
         if self.version != VERSION:
@@ -51,13 +51,13 @@ class ItemReading:
         return "" if self.certificate == certificate else "the item's certificate has changed"
 
     def share(self, hop: int) -> float:
-        """Share of the ballots that came to a hop's answer by its own tool; hops count from 1."""
+        """Return the share of ballots that reached the answer of a hop (from 1) by its own tool."""
         met = sum(hop in ballot.hops for ballot in self.ballots)
         return met / len(self.ballots) if self.ballots else 0.0
 
     @property
     def votes(self) -> dict[tuple[str, int], bool]:
-        """Whether each ballot agrees, by model and sample."""
+        """Return whether each ballot agrees, by model and sample."""
         return {
             (ballot.model, ballot.sample): ballot.vote is Vote.AGREES for ballot in self.ballots
         }
@@ -67,32 +67,32 @@ _READING = TypeAdapter(ItemReading)
 
 
 def reading_to_json(reading: ItemReading) -> dict[str, Any]:
-    """The reading as plain values."""
+    """Return the reading as plain JSON values."""
     row: dict[str, Any] = _READING.dump_python(reading, mode="json")
     return row
 
 
 def certificate_digest(certificate: Certificate) -> str:
-    """Twelve hex digits over all that a certificate says."""
+    """Return the first twelve hex digits of a digest of the whole certificate."""
     return hashlib.sha256(to_line(certificate)).hexdigest()[:12]
 
 
 def path_beside(certificates: Path) -> Path:
-    """The file of readings that goes with a file of certificates."""
+    """Return the path of the readings that belong to a file of certificates."""
     return certificates.with_name(f"{certificates.stem}.readings.jsonl")
 
 
 class Readings(RowFile):
-    """A file of readings, read at once. `Readings.writing` also adds to it."""
+    """The contents of a file of readings. `Readings.writing` also opens it for appending."""
 
     fault = ReadingsError
     wanted = "neither a reply nor a reading"
 
     def __init__(self, path: Path) -> None:
-        """Read the file; one that does not exist is empty.
+        """Read the file; a missing file counts as empty.
 
         Raises:
-            ReadingsError: it cannot be read, or a line is not of such a file.
+            ReadingsError: the file cannot be read, or a line does not belong in it.
         """
         self.replies: dict[str, dict[str, Any]] = {}
         """Rows of replies by key."""
@@ -113,10 +113,10 @@ class Readings(RowFile):
 
     @classmethod
     def writing(cls, path: Path) -> Self:
-        """The file, opened to be added to; close it by ``with``.
+        """Open the file for appending, as a context manager.
 
         Raises:
-            ReadingsError: it cannot be opened, or another process writes it.
+            ReadingsError: the file cannot be opened, or another process is writing it.
         """
         readings = cls(path)
         readings.open(lock=True)
@@ -129,13 +129,13 @@ class Readings(RowFile):
         self.close()
 
     def add_reply(self, key: str, row: Mapping[str, JSON]) -> None:
-        """Keep a reply; it is on the disk when this returns.
+        """Append a reply; it is on the disk when this returns.
 
         Raises:
-            ReadingsError: it cannot be written.
+            ReadingsError: the file cannot be written.
         """
         self.append({"kind": "reply", "key": key, **row})
 
     def add(self, reading: ItemReading) -> None:
-        """Keep a reading; as `add_reply`."""
+        """Append a reading; raises as `add_reply`."""
         self.append({"kind": "reading", **reading_to_json(reading)})

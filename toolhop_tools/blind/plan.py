@@ -1,7 +1,7 @@
-"""A reader's plan: calls that answer a question, from question and documents alone. Pure.
+"""Plans of readers: calls that answer a question, planned from question and documents only. Pure.
 
-The plan is untrusted. Its words are quoted and cut wherever they are shown; its arguments go to the
-sandbox only if the schema takes them.
+A plan is untrusted. Its words are quoted and cut wherever they are shown; its arguments reach the
+sandbox only if the schema accepts them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from toolhop_tools.words import scalars
 
 MOST_STEPS = 20
 MOST_CHARS = 200_000
-"""Of a reply with its thoughts."""
+"""Maximum length of a reply including its reasoning, in characters."""
 MOST_PLAN_CHARS = 20_000
-"""Of the plan in it; a question of seven hops needs a tenth."""
+"""Maximum length of the plan itself, in characters; seven hops need a tenth of this."""
 SHOWN = 200
 """Longest excerpt of a reader's remarks, in characters."""
 Words = Annotated[str, Field(max_length=2_000)]
 
 
 class Step(ReplyModel):
-    """One call. ``{1}`` in an argument stands for the value of step 1."""
+    """A planned call. ``{1}`` in an argument stands for the value of step 1."""
 
     asks: Words = ""
     tool: Annotated[str, Field(min_length=1, max_length=200)]
@@ -57,25 +57,25 @@ class Step(ReplyModel):
 
     @property
     def takes(self) -> list[int]:
-        """Numbers of the steps whose values it uses."""
+        """Numbers of the steps whose values this step uses."""
         return references(" ".join(texts(self.arguments)))
 
 
 class Plan(BaseModel):
-    """The calls, or the reason why there are none."""
+    """The planned calls, or the reason why there are none."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     steps: Annotated[list[Step], Field(max_length=MOST_STEPS)] = Field(default_factory=list)
     not_given: Words = ""
-    """What the question asks for and no tool gives."""
+    """What the question asks for and no tool provides."""
     ambiguous: Words = ""
-    """Two readings of the question that need different calls."""
+    """Two interpretations of the question that need different calls."""
 
     @model_validator(mode="before")
     @classmethod
     def _without_null(cls, fields: Any) -> Any:  # noqa: ANN401 -- whatever a model writes
-        """Models write null for an empty text or list."""
+        """Drop null values, which models write for an empty text or list."""
         if not isinstance(fields, dict):
             return fields
         return {name: value for name, value in fields.items() if value is not None}
@@ -89,11 +89,11 @@ class Plan(BaseModel):
 
     @property
     def doubt(self) -> str:
-        """What the reader says in place of a plan; empty if it planned."""
+        """The reader's reason for not giving a plan; empty if there is a plan."""
         return self.not_given.strip() or self.ambiguous.strip()
 
     def of(self, sibling: Sibling) -> Plan:
-        """The plan with the sibling's literals."""
+        """Return the plan with the sibling's literals."""
         return Plan(steps=[
             step.model_copy(update={"arguments": sibling.swapped(step.arguments)})
             for step in self.steps
@@ -101,10 +101,10 @@ class Plan(BaseModel):
 
 
 def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, ...]:
-    """The plan in a reply, or what is wrong with its form, for a repair.
+    """Return the plan in a reply, or the problems with its form, for a repair.
 
-    Thoughts, code fences and prose around the JSON object are passed over. `tools` are the schemas
-    that the reader was shown, by name.
+    Reasoning, code fences and prose around the JSON object are ignored. `tools` are the schemas
+    shown to the reader, by name.
     """
     if len(text) > MOST_CHARS:
         return (f"The reply has {len(text):,} characters; at most {MOST_CHARS:,} are read.",)
@@ -119,8 +119,9 @@ def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, .
 
 
 def form_problems(plan: Plan, tools: Mapping[str, ToolSchema]) -> Iterator[str]:
-    """Why a plan cannot be run, judged by the plan and the schemas alone. `tools` has those that
-    its reader was shown, by name.
+    """Yield reasons why a plan cannot be run, judging by the plan and the schemas alone.
+
+    `tools` are the schemas shown to the reader, by name.
     """
     for number, step in enumerate(plan.steps, 1):
         if step.tool in tools:
@@ -138,7 +139,7 @@ def form_problems(plan: Plan, tools: Mapping[str, ToolSchema]) -> Iterator[str]:
 
 
 def _invalid(number: int, step: Step, schema: Mapping[str, JSON]) -> Iterator[str]:
-    """Against the schema, as far as that can be told before the values of earlier steps."""
+    """Check arguments against the schema, as far as possible without earlier steps' values."""
     start = f"Step {number}: the arguments of {step.tool} are not valid"
     missing = [name for name in required(schema) if name not in step.arguments]
     unknown = undeclared(schema, step.arguments)
@@ -156,20 +157,20 @@ def _invalid(number: int, step: Step, schema: Mapping[str, JSON]) -> Iterator[st
 
 @cache
 def prompt(name: str) -> str:
-    """A packaged prompt: ``plan`` or ``repair``."""
+    """Return a packaged prompt: ``plan`` or ``repair``."""
     return (files(__package__) / "prompts" / f"{name}.txt").read_text(encoding="utf-8")
 
 
 @cache
 def prompt_version() -> str:
-    """Twelve hex digits that change with either prompt."""
+    """Return twelve hex digits that change whenever either prompt does."""
     return hashlib.sha256((prompt("plan") + prompt("repair")).encode()).hexdigest()[:12]
 
 
 def shown(question: str, tools: Sequence[Tool], seed: str) -> str:
-    """What a reader is given: the question, and the documents in an order of its own.
+    """Return what a reader sees: the question, and the documents in an order drawn from the seed.
 
-    Nothing of a tool's code is shown; the same seed gives the same order.
+    The code of the tools is not included.
     """
     documents = {tool.name: tool.schema.to_openai()["function"] for tool in tools}
     names = sorted(documents)
@@ -179,11 +180,11 @@ def shown(question: str, tools: Sequence[Tool], seed: str) -> str:
 
 
 def repair(problems: Sequence[str]) -> str:
-    """The message that sends a malformed plan back."""
+    """Return the message that asks for a malformed plan to be corrected."""
     return prompt("repair").replace("{problems}", "\n".join(f"- {problem}" for problem in problems))
 
 
 def quoted(text: str) -> str:
-    """A reader's words in quotes, cut to `SHOWN` characters."""
+    """Return a reader's words in quotes, cut to `SHOWN` characters."""
     short = text if len(text) <= SHOWN else text[:SHOWN] + "..."
     return json.dumps(short, ensure_ascii=False)

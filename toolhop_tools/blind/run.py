@@ -1,4 +1,4 @@
-"""Runs a reader's plan, step after step, in whatever executes a tool's program."""
+"""Execution of a reader's plan, step by step, with any function that runs programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toolhop_tools.reading import leaf_text, read_result
 from toolhop_tools.words import scalars
 
 MOST_VALUE = 1_000
-"""Characters of a step's value; a later argument may hold it several times."""
+"""Maximum length of a step's value, in characters; a later argument may repeat it several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +27,20 @@ class StepRun:
 
     step: Step
     arguments: Mapping[str, JSON]
-    """With the values of earlier steps in place."""
+    """Arguments with the values of earlier steps filled in."""
     value: str | None
-    """The step's value as text; None if it has none, which ends the plan."""
+    """Value of the step as text; None if there is none, which ends the plan."""
     result: str
-    """What came of the call, in words."""
+    """Outcome of the call, in words."""
     part: JSON = None
-    """The value as the result has it: a list may go into a later call as a list."""
+    """Value as in the result, so that a list can be passed to a later call as a list."""
 
     def __str__(self) -> str:
         gives = self.result[:SHOWN] if self.value is None else quoted(self.value)
         return f"{called(self.step.tool, self.arguments)[: 3 * SHOWN]} gives {gives}"
 
     def to_json(self) -> dict[str, JSON]:
-        """For a file; long texts are cut."""
+        """Return a row for a file; long texts are cut."""
         row: dict[str, JSON] = {"asks": self.step.asks[:SHOWN], "tool": self.step.tool}
         row |= {"arguments": dict(self.arguments), "value": self.value}
         return row if self.value is not None else {**row, "result": self.result[:SHOWN]}
@@ -49,16 +49,16 @@ class StepRun:
 async def run_plan(
     plan: Plan, tools: Mapping[str, Tool], call: Call, hops: Sequence[ChainHop] = ()
 ) -> tuple[StepRun, ...]:
-    """Run the steps up to the first that gives no value.
+    """Run the steps of a plan up to the first without a value.
 
     Args:
         plan: a plan without form problems.
-        tools: those that its reader was shown, by name; their bodies are programs.
-        hops: the chain's. Where a plan leaves the place of a value open, the value is read where
-            a hop of that tool has its answer.
+        tools: tools shown to the reader, by name; their bodies are programs.
+        hops: hops of the chain. If a step does not state the path of its value, the value is read
+            where a hop with the same tool has its answer.
 
     Raises:
-        Exception: what `call` raises.
+        Exception: whatever `call` raises.
     """
     runs: list[StepRun] = []
     for step in plan.steps:
@@ -94,7 +94,7 @@ async def _run_step(
 def _filled(
     value: JSON, runs: Sequence[StepRun], schema: Mapping[str, JSON], root: Mapping[str, JSON]
 ) -> JSON:
-    """An argument with the values of earlier steps in place of ``{k}``."""
+    """Return an argument with ``{k}`` replaced by the values of earlier steps."""
     if isinstance(value, dict):
         return {k: _filled(v, runs, inner(schema, k, root), root) for k, v in value.items()}
     if isinstance(value, list):
@@ -106,12 +106,12 @@ def _filled(
 
 
 def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[ChainHop]) -> JSON:
-    """The value in a result; None if there is none, or if nothing tells which one it is.
+    """Return the value of a step from its result, or None if it is missing or ambiguous.
 
-    `path` is keys and indexes to the value; `hops` are those of the chain that use this tool.
+    `path` has the keys and indexes to the value; `hops` are the hops of the chain with this tool.
 
-    An object is no value. Where `path` is None or leads to one, the value is what stands where a
-    hop of the chain has its answer, else the hop's answer itself, else the only scalar.
+    An object is never a value. If `path` is None or leads to an object, the value is the part where
+    a hop has its answer, or else a scalar equal to a hop's answer, or else the only scalar.
     """
     value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
     if value is None or tells_of_error(value):
@@ -120,14 +120,14 @@ def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[
     if path is None or isinstance(part, dict):
         part = _placed(value, part, hops)
     if isinstance(part, str):
-        # The hop's own result has its answer within a text.
+        # The hop's own result contains the answer within a text.
         within = [hop.answer for hop in hops if hop.reading and hop.reading.span is not None]
         part = next((answer for answer in within if says(part, answer)), part.strip())
     return None if part == "" or isinstance(part, dict) else part
 
 
 def _placed(result: JSON, part: JSON, hops: Sequence[ChainHop]) -> JSON:
-    """The value of a step whose plan leaves its place open."""
+    """Return the value of a step whose plan does not state the path."""
     placed = [(hop, part_at(result, hop.reading.path)) for hop in hops if hop.reading is not None]
     present = [(hop, value) for hop, value in placed if value is not None]
     if present:

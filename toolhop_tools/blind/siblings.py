@@ -1,4 +1,4 @@
-"""A sibling of a certified item: its chain begun with another record, as the tools answer it."""
+"""Siblings of certified items: the same chain, started from another record that the tools know."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from toolhop_tools.model import Item
 from toolhop_tools.words import as_text, scalars
 
 TRIES = 40
-"""Other records that a chain is begun with, of each hop that it begins with."""
+"""Records tried as a new start, for each hop that starts a chain."""
 
 
 def chain_of(item: Item, certificate: Certificate | None = None) -> Chain:
-    """An item's gold, with the calls that its certificate, or its author, has for the hops."""
+    """Return an item's gold chain, with the calls of its certificate or else its author's."""
     hops = []
     for at, hop in enumerate(item.hops):
         call = hop.gold if certificate is None else certificate.hops[at]
@@ -36,7 +36,10 @@ def chain_of(item: Item, certificate: Certificate | None = None) -> Chain:
 
 
 def gold_plan(item: Item, certificate: Certificate) -> Plan | None:
-    """The certified calls as a plan; None if a hop has none, or takes an answer in another form."""
+    """Return the certified calls as a plan.
+
+    None if a hop has no call or takes an answer in another form.
+    """
     steps: list[Step] = []
     for hop, proof in zip(item.hops, certificate.hops, strict=True):
         if proof.arguments is None or any(not edge.equal for edge in proof.edges):
@@ -48,7 +51,7 @@ def gold_plan(item: Item, certificate: Certificate) -> Plan | None:
 
 
 def _referring(arguments: Mapping[str, JSON], taken: Mapping[str, str]) -> dict[str, JSON]:
-    """The arguments with a reference at each path, such as ``values.0``, that takes an answer."""
+    """Replace arguments by references, at paths such as ``values.0`` that take an answer."""
 
     def part(value: JSON, path: str) -> JSON:
         if path in taken:
@@ -63,11 +66,12 @@ def _referring(arguments: Mapping[str, JSON], taken: Mapping[str, str]) -> dict[
 
 
 async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int) -> Sibling | None:
-    """The chain from another record that its tools know; None where none comes to another answer.
-    The certificate has a call for every hop; what is tried hangs on `seed`.
+    """Return the chain from another record, or None if none is found that gives a different answer.
+
+    The certificate must have a call for every hop. The records tried depend on `seed`.
 
     Raises:
-        Exception: what `call` raises.
+        Exception: whatever `call` raises.
     """
     plan, chain = gold_plan(item, certificate), chain_of(item, certificate)
     if plan is None:
@@ -80,7 +84,7 @@ async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int
         for variant in randomised(task, step.arguments, TRIES, f"{seed}/{item.id}/{at}/sibling"):
             replaced = replaced_by(step.arguments, variant)
             other = plan.of(Sibling(replaced, tuple(hop.answer for hop in chain.hops)))
-            # Answers of the item itself are not looked for in the results of another record.
+            # Do not look for the item's own answers in the results for another record.
             hops = [replace(hop, answer="") for hop in chain.hops]
             runs = await run_plan(other, tools, call, hops) if replaced else ()
             if not runs or not comes_through(other, runs):
@@ -92,7 +96,7 @@ async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int
 
 
 def replaced_by(arguments: Mapping[str, JSON], variant: Mapping[str, JSON]) -> dict[str, str]:
-    """Another call's literals by the call's own; none where they are not one to one."""
+    """Map a call's literals to those of a variant; empty if the mapping is not unique."""
     before, after = dict(scalars(dict(arguments))), dict(scalars(dict(variant)))
     if before.keys() != after.keys():
         return {}

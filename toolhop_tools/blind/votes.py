@@ -1,4 +1,4 @@
-"""What a reader's plan says of a chain, and what several readers say together. Pure."""
+"""Votes of readers on a chain, and their combined verdict. Pure."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ from toolhop_tools.blind.plan import SHOWN, Plan
 from toolhop_tools.blind.run import StepRun
 
 VERSION = 2
-"""Version of running and comparing plans. It goes up with every change that can change a vote."""
+"""Version of running and judging plans. Increased with every change that can affect a vote."""
 
 
 class Vote(StrEnum):
-    """How one reader's plan stands to the chain."""
+    """The verdict on one reader's plan."""
 
     AGREES = "agrees"
-    """It comes to the gold through every hop, and to a sibling's answer with the sibling's
-    literals."""
+    """The plan reaches the gold through every hop, and a sibling's answer with its literals."""
     DIFFERS = "differs"
-    """It comes to another answer without an error."""
+    """The plan reaches another answer without an error."""
     BREAKS = "breaks"
-    """A step fails or gives no value."""
+    """A step of the plan fails or gives no value."""
     ELSEWHERE = "elsewhere"
-    """It comes to the gold, but not through every hop."""
+    """The plan reaches the gold, but not through every hop."""
     DOUBTS = "doubts"
-    """The reader says that no tool gives what is asked, or that it can be read in two ways."""
+    """The reader finds that no tool provides what is asked, or that the question is ambiguous."""
     LUCK = "luck"
-    """It comes to the gold through every hop, but not to the sibling's answer."""
+    """The plan reaches the gold through every hop, but not the sibling's answer."""
     MALFORMED = "malformed"
-    """No plan that can be run, after one repair."""
+    """The reply has no executable plan, even after one repair."""
 
 
 class ReadStatus(StrEnum):
-    """What the readers say of an item together."""
+    """The combined verdict of the readers on an item."""
 
     READ = "read"
     DISPUTED = "disputed"
@@ -47,22 +46,22 @@ class ReadStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One reader's vote on one question."""
+    """The vote of one reader on one question."""
 
     model: str
     sample: int
-    """Which reply of this model, from 1."""
+    """Number of the reply of this model, from 1."""
     vote: Vote
     words: str = ""
-    """The reader's own, or what came of the plan; untrusted, cut to `SHOWN` characters."""
+    """Remarks of the reader, or the outcome of the plan; untrusted, cut to `SHOWN` characters."""
     hops: tuple[int, ...] = ()
-    """Numbers of the hops whose answers their own tools gave on the way."""
+    """Numbers of the hops whose answers their own tools returned."""
     steps: tuple[dict[str, JSON], ...] = ()
-    """The plan as it was run; see `StepRun.to_json`."""
+    """Steps as they were run; see `StepRun.to_json`."""
 
 
 def hops_met(runs: Sequence[StepRun], chain: Chain) -> tuple[int, ...]:
-    """Numbers of the hops whose own tool gave their answer in some step."""
+    """Return the numbers of the hops whose own tool returned their answer in some step."""
     valued = [run for run in runs if run.value is not None]
     return tuple(
         hop.number
@@ -72,8 +71,9 @@ def hops_met(runs: Sequence[StepRun], chain: Chain) -> tuple[int, ...]:
 
 
 def vote_of(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, str]:
-    """A plan's vote before a sibling is tried, and the words for it. Answers are compared by the
-    strict rule.
+    """Return a plan's vote before a sibling is tried, and an explanation.
+
+    Answers are compared under the strict rule.
     """
     if plan.doubt:
         return Vote.DOUBTS, plan.doubt[:SHOWN]
@@ -89,8 +89,10 @@ def vote_of(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, st
 
 
 def unfed(runs: Sequence[StepRun], chain: Chain) -> str:
-    """Why a plan that agrees may do so without the chain: a hop that takes an earlier answer was
-    called with literals alone. Empty if none was. A sibling shows the same, where there is one.
+    """Return why an agreeing plan may bypass the chain; empty if it does not.
+
+    A plan bypasses the chain if it calls a hop that takes an earlier answer with literals only. A
+    sibling, if there is one, reveals the same.
     """
     for hop in chain.hops:
         met = [run for run in runs if run.step.tool == hop.tool and hop.holds(run.part)]
@@ -105,7 +107,7 @@ def comes_through(plan: Plan, runs: Sequence[StepRun]) -> bool:
 
 
 def sibling_vote(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, str]:
-    """The vote of an agreeing plan, by what it gives with the sibling's literals.
+    """Return the vote of an agreeing plan by its answer for the sibling, and an explanation.
 
     Plan, runs and chain are those of the sibling.
     """
@@ -118,7 +120,7 @@ def sibling_vote(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vot
 def _is_answer(run: StepRun, chain: Chain) -> bool:
     if run.value is not None and same_answer(chain.answer, run.value):
         return True
-    # The last hop's result may have the answer in another notation.
+    # The last hop's result may contain the answer in another notation.
     last = chain.hops[-1]
     return (
         same_answer(chain.answer, last.answer)
@@ -128,12 +130,12 @@ def _is_answer(run: StepRun, chain: Chain) -> bool:
 
 
 def decide(ballots: Sequence[Ballot], k: int) -> ReadStatus:
-    """What k ballots come to: read where at least k - 1 (all of one) agree and none differs.
+    """Combine k ballots: read if at least k - 1 (or the only one) agree and none differs.
 
-    An item with fewer ballots than k is not read yet.
+    An item with fewer than k ballots is not read yet.
 
     Raises:
-        ValueError: k is less than 1, or there are more ballots than k.
+        ValueError: k is less than 1, or there are more than k ballots.
     """
     if k < 1 or len(ballots) > k:
         raise ValueError(f"{len(ballots)} ballots of {k}: k is at least 1, and ballots at most k")

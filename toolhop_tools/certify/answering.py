@@ -1,7 +1,7 @@
-"""What a result answers, before anybody looks at the gold. Pure.
+"""Extraction of the answers in a result, without knowledge of the gold. Pure.
 
-A result has one answer where it has one value, or one under the field that was asked for. Where
-several remain it has several, and proves none of them.
+A result has one answer if it has a single value, or a single value under the field asked for. If
+several values remain it has several answers, and proves none of them.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from toolhop_tools.words import (
 
 LONGEST_DATE = 40
 LONGEST_CHARS = 4000
-"""Length of a text that is taken apart."""
+"""Maximum length of a text that is split into labelled lines, in characters."""
 MOST_VALUES = 400
-"""Values of a result that are looked at."""
+"""Maximum number of values of a result that are considered."""
 
 
 class Kind(StrEnum):
-    """What sort of answer a text is."""
+    """The type of an answer."""
 
     NUMBER = "number"
     DATE = "date"
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 
     @classmethod
     def of(cls, answer: str) -> Kind:
-        """The kind of an answer."""
+        """Return the type of an answer."""
         if number_of(answer) is not None:
             return cls.NUMBER
         if whole_date(answer) is not None:
@@ -60,18 +60,18 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One thing that a result may answer."""
+    """A possible answer in a result."""
 
     path: Path
     text: str
-    """As an answer would have it; a list as JSON."""
+    """Text of the answer; a list as JSON."""
     span: tuple[int, int] | None = None
-    """Where in a text it stands; None where it is a whole value."""
+    """Start and end of the answer in a longer text; None if it is a whole value."""
     label: str = ""
-    """What the text calls it, as in ``Publisher: Methuen``."""
+    """Label of the answer in a text, as in ``Publisher: Methuen``."""
 
     def same(self, other: Answer) -> bool:
-        """Whether two results answer the same, in whatever notation."""
+        """Whether two answers are equal, in whatever notation."""
         own, its = _opened(self.text), _opened(other.text)
         day = whole_date(own)
         if day is not None and day == whole_date(its):
@@ -80,7 +80,7 @@ class Answer:
 
 
 def _opened(text: str) -> str:
-    """A list of one thing is that thing."""
+    """Return the only element of a one-element list; any other text is unchanged."""
     held = literal(text)
     alone = isinstance(held, list) and len(held) == 1 and not isinstance(held[0], list | dict)
     return leaf_text(held[0]) if isinstance(held, list) and alone else text
@@ -93,20 +93,20 @@ NOTHING = re.compile(
     r"|insufficient|missing|please|must|required?)\b",
     re.IGNORECASE,
 )
-"""What a tool's text says that reports nothing found."""
+"""Phrases with which tools report that nothing was found."""
 MOST_WORDS = 20
-"""Words of a field's name that are counted."""
+"""Maximum number of words of a field's name that are counted."""
 _RESULT = frozenset({"result", "answer", "value", "output"})
-"""Names under which tools put their result, whatever it is."""
+"""Field names that tools use for their main result."""
 
 
 def values(value: JSON, arguments: Mapping[str, JSON]) -> list[Answer]:
-    """All that a result could be taken to answer: scalars, and lists of them as wholes.
+    """Return all possible answers of a result: scalars, and lists of scalars as a whole.
 
-    Nothing for an error, and for what reports that nothing was found. What repeats an argument
-    counts only where there is nothing else.
+    Errors and reports that nothing was found have no answers. Values that repeat an argument count
+    only if there are no others.
     """
-    # A search that finds nothing gives minus one; of numbers alone it is a number.
+    # Minus one means that a text was not found; among numbers it is a number.
     texts = [leaf for _, leaf in scalars(dict(arguments)) if isinstance(leaf, str)]
     if tells_of_error(value) or (value == -1 and texts):
         return []
@@ -120,7 +120,7 @@ def values(value: JSON, arguments: Mapping[str, JSON]) -> list[Answer]:
 
 
 def _is_echo(path: Path, part: JSON, arguments: Mapping[str, JSON]) -> bool:
-    """Whether a field is an argument under its own name."""
+    """Whether a field repeats an argument under the argument's own name."""
     name = next((step for step in reversed(path) if isinstance(step, str)), "")
     return name in arguments and arguments[name] == part
 
@@ -128,11 +128,11 @@ def _is_echo(path: Path, part: JSON, arguments: Mapping[str, JSON]) -> bool:
 def answers(
     value: JSON, arguments: Mapping[str, JSON], asked: str, tool: str
 ) -> tuple[Answer, ...]:
-    """What a result answers, as far as its form tells: one answer, several, or none.
+    """Return the answers of a result, as far as its form shows: one, several, or none.
 
     Args:
         value: the result.
-        arguments: of the call.
+        arguments: arguments of the call.
         asked: the sub-question.
         tool: the tool's name.
     """
@@ -144,7 +144,7 @@ def answers(
             return 0
         if says(asked, fields[-1]):
             return MOST_WORDS + 3
-        # Verbatim: the field of which the sub-question has most words, units and the like aside.
+        # Prefer the field with most words in the sub-question, ignoring units and the like.
         own = {word for word in parts_of(fields[-1]) if len(word) > 2 and not word.isdigit()}
         if verbatim := len(own & asked_words):
             return min(verbatim, MOST_WORDS) + 2
@@ -179,7 +179,7 @@ _LABELLED = re.compile(r"\s*([A-Z][\w '-]{0,40}):[ \t]+(\S.*?)\s*")
 
 
 def _parts(path: Path, part: JSON) -> list[Answer]:
-    """A value as an answer; of a text with a label on each line one for each."""
+    """Return a value as an answer; a text whose lines all have labels gives an answer for each."""
     if isinstance(part, str) and 0 < len(part) <= LONGEST_CHARS:
         lines = list(re.finditer(r"[^\n]*\S[^\n]*", part))
         found = [_LABELLED.fullmatch(line[0]) for line in lines]
@@ -201,7 +201,7 @@ def _as_answer(part: JSON) -> str:
 
 
 def _reports(part: JSON) -> bool:
-    """Whether a value says something: not nothing, and not that nothing was found."""
+    """Whether a value is neither empty nor a report that nothing was found."""
     if isinstance(part, list) and len(part) == 1:
         return _reports(part[0])
     if part is None or part == "" or part == []:
@@ -210,7 +210,7 @@ def _reports(part: JSON) -> bool:
 
 
 def _within(answer: Answer, arguments: Mapping[str, JSON], asked: str) -> Answer:
-    """The part of a text that answers: what a sentence adds to the call, the year of a date."""
+    """Narrow an answer to the part of its text that answers, such as the year of a date."""
     text = answer.text
     if (day := whole_date(text)) is not None:
         year = f"{day.year:04}"
@@ -234,7 +234,7 @@ def _within(answer: Answer, arguments: Mapping[str, JSON], asked: str) -> Answer
         for parts, name in own.items()
         if parts and not any(len(other) > len(parts) and runs(parts, other) for other in own)
     ]
-    # "Ida Marsh in 1902" is two things.
+    # "Ida Marsh in 1902" names two things.
     several = len(whole_ones) != 1 or (
         whole_date(whole_ones[0]) is None
         and len(name_words(whole_ones[0])) > 1
@@ -255,13 +255,13 @@ def _part(answer: Answer, part: str, text: str) -> Answer:
 def reading(
     gold: str, answer: Answer, value: JSON, notations: Sequence[str] = ()
 ) -> Reading | None:
-    """Where a result gives the gold as this answer; None where the answer is another.
+    """Return where this answer contains the gold, or None if it is a different answer.
 
     Args:
         gold: the gold.
         answer: one of the result's `answers`.
         value: the result.
-        notations: date notations that the tool's document names.
+        notations: date notations named by the tool's document.
     """
     if answer.span is not None:
         is_gold = Answer((), gold).same(answer)
@@ -277,14 +277,14 @@ def reading(
         found = judge(gold, part, {})
         if found is not None and found.span is None and not found.path:
             return replace(found, path=path)
-        # A list of one thing is that thing.
+        # A list of one element counts as that element.
         if not isinstance(part, list) or len(part) != 1:
             return None
         path, part = (*path, 0), part[0]
 
 
 def _days(text: str, notations: Sequence[str]) -> set[dt.date]:
-    """The days that a text can be in the notations that a document names."""
+    """Return the days that a text can denote in the document's date notations."""
     found = set()
     for form in notations if len(text) <= LONGEST_DATE else ():
         with suppress(ValueError):

@@ -1,8 +1,8 @@
-"""How often chance gets to the answer: random arguments of a gold call's shape. Pure.
+"""Audit of chance hits: random arguments shaped like a gold call. Pure.
 
-Random arguments keep the call's parameters, its options, and the types of its values. Names and
-numbers are always others than the call's: half of the texts are made up, of any length, half are
-others of the tool's own texts, for which it may well have an entry.
+Random arguments keep the call's parameters, options and value types. Names and numbers always
+differ from the call's. Half of the texts are invented, of any length; the other half are texts from
+the tool's source, for which it may well have an entry.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from toolhop_tools.dates import whole_date
 from toolhop_tools.leaves import Leaf, with_value
 
 HALF = 0.5
-"""Share of other values with the same answer, above which a tool is nearly constant."""
+"""Share of hits among random arguments above which a tool counts as nearly constant."""
 TRIES = 40
-"""Random sets that are drawn for each that is wanted, as some do not fit the schema."""
+"""Attempts per requested argument set, since some do not fit the schema."""
 _SYLLABLES = (
     *("ba", "dor", "el", "fim", "ga", "hul", "jin", "ko", "lem", "mar", "nos", "or", "pel"),
     *("quin", "ras", "sto", "tav", "ul", "vex", "wyn", "yor", "zed"),
@@ -29,24 +29,24 @@ _SYLLABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """How many of the random argument sets gave the gold answer as well."""
+    """Number of random argument sets, and how many of them also returned the gold."""
 
     runs: int
     hits: int
 
     @property
     def tells_apart(self) -> bool:
-        """Whether other values seldom give it: a tool that is nearly constant proves nothing."""
+        """Whether other values seldom return the gold; a nearly constant tool proves nothing."""
         return self.runs > 0 and self.hits <= HALF * self.runs
 
 
 def randomised(
     task: Task, arguments: Mapping[str, JSON], count: int, seed: str
 ) -> list[dict[str, JSON]]:
-    """At most `count` distinct random variants of a call, none of them the call itself.
+    """Return at most `count` distinct random variants of a call, excluding the call itself.
 
-    Its options stay. A call of options alone is given others, and one without arguments its
-    optional ones.
+    Options stay the same. If a call has only options, they are changed; if it has no arguments,
+    optional ones are added.
     """
     rng = random.Random(seed)
     made = (_variant(task, arguments, rng) for _ in range(TRIES * count))
@@ -61,7 +61,7 @@ def _variant(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> d
 
 
 def _options(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> dict[str, JSON]:
-    """Other options for a call that has nothing else."""
+    """Draw other options for a call that has nothing else."""
     names = list(task.properties)
     chosen = rng.sample(names, min(len(names), rng.randint(1, 2)))
     given = (name for name in arguments if name in task.properties)
@@ -70,7 +70,7 @@ def _options(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> d
 
 
 def _other(task: Task, leaf: Leaf, rng: random.Random) -> JSON:
-    """Another value of the same kind."""
+    """Draw another value of the same kind."""
     if isinstance(leaf.value, str):
         return _text(task, leaf.value, rng)
     return _number(leaf.schema, float(str(leaf.value)), rng, whole=isinstance(leaf.value, int))

@@ -1,4 +1,4 @@
-"""The calls of one hop's search: made in batches or alone, counted, and kept."""
+"""The calls of one hop's search: run in batches or alone, counted, and recorded."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from toolhop_tools.batch import Arguments, CallRun, run_batch
 from toolhop_tools.certify.candidates import Candidate, Provenance, Tried
 
 MOST_CUT = 3
-"""Calls that may run out of time or memory, or die, before a search gives up."""
+"""Number of calls that may run out of time or memory, or die, before a search gives up."""
 _CUT = (TimedOut, OutOfMemory, Died)
 KEPT_CHARS = 20_000_000
-"""Length of arguments and results that are kept of an item's calls."""
+"""Maximum total length of the recorded arguments and results of an item, in characters."""
 
 
 RunBatch: TypeAlias = Callable[..., Awaitable[list[CallRun | None]]]
-"""Makes the calls of a batch as `toolhop_tools.batch.run_batch` does."""
+"""Function that runs a batch of calls, with the interface of `toolhop_tools.batch.run_batch`."""
 
 
 @dataclass
 class KnownCalls:
-    """Batches of searches that have calls in common: none is run twice.
+    """A batch runner that runs no call twice, for searches that share calls.
 
-    For one item and no longer: what a call came to is kept with its code and its arguments.
+    It serves a single item; results are recorded by code and arguments.
     """
 
     spared: int = 0
-    """Calls that were not run, as one like them was."""
+    """Number of calls answered from the record."""
     found: dict[tuple[Program, str], CallRun] = field(default_factory=dict)
     chars: int = 0
 
@@ -44,7 +44,7 @@ class KnownCalls:
         most_cut: int = MOST_CUT,
     ) -> list[CallRun | None]:
         """See `RunBatch`."""
-        # As they are written: the order of names can matter, and 1 is not 1.0.
+        # Unsorted, since the order of names can matter; 1 and 1.0 differ.
         keys = [(program, json.dumps(dict(arguments))) for arguments in sets]
         runs = [self.found.get(key) for key in keys]
         left = [at for at, run in enumerate(runs) if run is None]
@@ -69,7 +69,7 @@ class KnownCalls:
 
 @dataclass
 class Calls:
-    """A tool in a session, and what was tried of it."""
+    """A tool in a session, with the calls tried so far."""
 
     session: Session
     program: Program
@@ -77,13 +77,13 @@ class Calls:
     executions: int = 0
     tried: list[Tried] = field(default_factory=list)
     cut: int = 0
-    """Calls that ran out of time or memory, or died, and calls not made because of them."""
+    """Number of calls that ran out of time or memory or died, and of calls skipped after those."""
 
     async def run(self, batch: Sequence[Candidate]) -> list[Tried]:
-        """Calls of the search, which are kept; none once too many were cut.
+        """Run and record calls of the search; return an empty list once too many were cut off.
 
         Raises:
-            SandboxFault, SandboxUnavailable: as `Session.call`; so do the other ways to call.
+            SandboxFault, SandboxUnavailable: as `Session.call`; so do the other methods.
         """
         if self.cut >= MOST_CUT:
             return []
@@ -97,7 +97,7 @@ class Calls:
         return tried
 
     async def beside(self, sets: Sequence[dict[str, JSON]]) -> list[Tried]:
-        """Calls that a hit is compared with."""
+        """Run calls for comparison with a hit, without recording them."""
         if not sets:
             return []
         self.executions += len(sets)
@@ -106,7 +106,7 @@ class Calls:
         return [Tried(Candidate(one, Provenance.SEARCH), run.outcome) for one, run in runs if run]
 
     async def alone(self, candidate: Candidate) -> Tried:
-        """A call in a process of its own."""
+        """Run a call in a process of its own."""
         self.executions += 1
         outcome = await self.session.call(self.program, candidate.arguments)
         return Tried(candidate, outcome)

@@ -1,8 +1,8 @@
-"""Calls that may be a hop's gold call, the likeliest first. Pure and deterministic.
+"""Candidates for a hop's gold call, the likeliest first. Pure and deterministic.
 
-The call that the data set's author wrote; example calls of the source; and parameters filled from
-what the question names, the required ones first, then with one or two optional ones.
-Where a call comes from proves nothing: `ranking` judges each in the same way.
+These are the call that the data set's author wrote, example calls in the source, and calls whose
+parameters are filled from the question: the required ones first, then with one or two optional
+ones. The origin of a call proves nothing: `ranking` judges all in the same way.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from toolhop_tools.reading import read_result
 from toolhop_tools.words import as_text, parts_of, scalars
 
 MOST_REQUIRED = 2000
-"""Combinations of required parameters that are looked at."""
+"""Maximum number of combinations of required parameters that are considered."""
 OPTIONAL = ((24, 0.0), (12, 0.6), (5, 1.5))
-"""With no optional parameter, with one, with two: values of each parameter that are tried, and
-what such a call costs, as one with fewer comes first."""
+"""For calls with zero, one and two optional parameters: values tried for each parameter, and the
+extra cost, which puts calls with fewer parameters first."""
 
 
 class Provenance(StrEnum):
-    """Where a call came from."""
+    """The origin of a call."""
 
     WRITTEN = "written"
-    """The data set's author gives it as the gold call."""
+    """The gold call written by the data set's author."""
     CHAIN = "chain"
-    """The chain of an item that is made from a world."""
+    """A call of the chain of an item generated from a world."""
     EXAMPLE = "example"
-    """An example call of the tool's source, in code, comment or docstring."""
+    """An example call in the code, a comment or a docstring of the source."""
     QUESTION = "question"
-    """Parameters filled from what the question says and what the schema offers."""
+    """Parameters filled from the question and the schema."""
     SEARCH = "search"
-    """The same with literals of the code, unnamed earlier answers, or stand-ins."""
+    """Parameters also filled from literals in the code, unnamed answers, or placeholders."""
 
 
 EXAMPLES = frozenset({Provenance.WRITTEN, Provenance.EXAMPLE})
@@ -60,36 +60,36 @@ class Candidate:
     arguments: dict[str, JSON]
     provenance: Provenance
     sources: Mapping[str, str] = field(default_factory=dict)
-    """By parameter: where its value came from."""
+    """Origin of the value of each parameter."""
     cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A call that was made."""
+    """A call that was run, with its outcome."""
 
     candidate: Candidate
     outcome: Outcome
 
     @property
     def arguments(self) -> dict[str, JSON]:
-        """The call's."""
+        """Arguments of the call."""
         return self.candidate.arguments
 
     @property
     def text(self) -> str:
-        """The JSON of its result; empty where it has none."""
+        """Result as JSON; empty if there is none."""
         return self.outcome.json_text if isinstance(self.outcome, Returned) else ""
 
     @property
     def value(self) -> JSON:
-        """Its result; None where it has none."""
+        """Result of the call; None if there is none."""
         return read_result(self.text) if self.text else None
 
 
 @dataclass(frozen=True)
 class Task:
-    """A hop with all that candidates are made of, and judged by."""
+    """A hop, with everything from which candidates are built and by which they are judged."""
 
     hop: Hop
     asked: Asked
@@ -101,61 +101,58 @@ class Task:
 
     @cached_property
     def source(self) -> Source:
-        """What reading the tool's source showed."""
+        """Facts read from the tool's source."""
         return read_source(self.hop.tool.program)
 
     @cached_property
     def offers(self) -> Offers:
-        """What there is to fill parameters with."""
+        """Material for filling parameters."""
         return offers(self.asked, self.source, self.schema, self.notations)
 
     @cached_property
     def properties(self) -> Mapping[str, JSON]:
-        """The parameters' own schemas by name; none for a required one that is not described."""
+        """Schema of each parameter; empty for a required parameter that is not described."""
         return {name: described(self.schema).get(name) for name in declared(self.schema)}
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """What the schema or the function's signature requires, in the schema's order."""
+        """Parameters required by the schema or the function's signature, in the schema's order."""
         wanted = {*required(self.schema), *self.source.needed}
         return tuple(name for name in self.properties if name in wanted)
 
     @cached_property
     def subject(self) -> tuple[str, ...]:
-        """The words of the tool's name and of its required parameters."""
+        """Words of the tool's name and of its required parameters."""
         names = (self.hop.tool.name, *self.required)
         return tuple(word for name in names for word in parts_of(name))
 
     @cached_property
     def notations(self) -> tuple[str, ...]:
-        """The date notations that the tool's description names."""
+        """Date notations named by the tool's description."""
         return tuple(notations_named(self.hop.tool.schema.description))
 
     @cached_property
     def validator(self) -> jsonschema_rs.Validator | None:
-        """The compiled schema; None for one that is itself invalid."""
+        """The compiled schema; None if the schema itself is invalid."""
         return compiled(self.schema)
 
     def accepts(self, arguments: Mapping[str, JSON]) -> bool:
-        """Whether the simulator takes the arguments."""
+        """Whether the simulator accepts the arguments."""
         return fits(self.validator, self.schema, arguments)
 
     def leaves(self, arguments: Mapping[str, JSON]) -> list[Leaf]:
-        """The scalars of a call, in order; a date may be in a notation that the tool names."""
+        """Return the scalars of a call, in order; dates may use a notation that the tool names."""
         found, forms = leaves(self.schema, arguments), " ".join(self.notations)
         return [replace(leaf, about=f"{leaf.about} {forms}") for leaf in found] if forms else found
 
     def content(self, arguments: Mapping[str, JSON]) -> list[Leaf]:
-        """What a call is about: its scalars without its options."""
+        """Return the subject of a call: its scalars except options."""
         return [leaf for leaf in self.leaves(arguments) if not leaf.is_option]
 
     def others(
         self, arguments: Mapping[str, JSON], made: Iterable[dict[str, JSON]], most: int
     ) -> list[dict[str, JSON]]:
-        """The first `most` of the calls made that the simulator accepts, each once.
-
-        None of them is the call itself.
-        """
+        """Return the first `most` distinct valid calls, excluding the call itself."""
         known = {key_of(arguments): arguments}
         for one in made:
             if len(known) > most:
@@ -165,7 +162,7 @@ class Task:
         return [dict(one) for one in known.values()][1:]
 
     def schema_of(self, *path: str | int) -> dict[str, JSON]:
-        """The schema at a place in the arguments, references resolved."""
+        """Return the schema at a path in the arguments, with references resolved."""
         found = dict(self.schema)
         for step in path:
             found = inner(found, step, self.schema)
@@ -173,12 +170,12 @@ class Task:
 
     @cached_property
     def pools(self) -> Mapping[str, Sequence[Choice]]:
-        """By parameter: values for it."""
+        """Values to try for each parameter."""
         return {name: pool(name, schema, self.offers) for name, schema in self.properties.items()}
 
 
 def at_hand(task: Task) -> Iterator[Candidate]:
-    """The gold call that the data set gives, then the source's example calls."""
+    """Yield the gold call given by the data set, then the source's example calls."""
     gold = task.hop.gold
     if gold is not None and gold.source == "written":
         yield Candidate(dict(gold.arguments), Provenance.WRITTEN)
@@ -187,7 +184,7 @@ def at_hand(task: Task) -> Iterator[Candidate]:
 
 
 def filled(task: Task) -> Iterator[Candidate]:
-    """Parameters filled from pools: the required ones, then with one or two optional ones."""
+    """Yield calls filled from pools: required parameters only, then one or two optional ones."""
     names = task.required
     pools = task.pools
     if any(not pools[name] for name in names):
@@ -213,7 +210,7 @@ def _combined(
 
 
 def cheapest(pools: Sequence[Sequence[Choice]]) -> Iterator[tuple[float, tuple[Choice, ...]]]:
-    """Combinations of one choice a pool, by the sum of costs, at most `MOST_REQUIRED`."""
+    """Yield at most `MOST_REQUIRED` combinations of one choice per pool, by total cost."""
     if any(not one for one in pools):
         return
     first = (0,) * len(pools)
@@ -233,7 +230,7 @@ def cheapest(pools: Sequence[Sequence[Choice]]) -> Iterator[tuple[float, tuple[C
 
 
 def distinct(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Each call once."""
+    """Yield each distinct call once."""
     seen = set()
     for candidate in candidates:
         if (key := key_of(candidate.arguments)) not in seen:
@@ -242,10 +239,10 @@ def distinct(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
 
 
 def key_of(arguments: Mapping[str, JSON]) -> str:
-    """What is the same for the same call: 1, 1.0 and true are three."""
+    """Return a key that is equal for equal calls; 1, 1.0 and true differ."""
     return json.dumps(arguments, sort_keys=True)
 
 
 def texts_of(arguments: Mapping[str, JSON]) -> list[str]:
-    """The arguments' scalars as texts."""
+    """Return the scalars of the arguments as texts."""
     return [as_text(value) for _, value in scalars(dict(arguments))]

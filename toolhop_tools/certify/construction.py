@@ -1,4 +1,4 @@
-"""Certificates of any item: the search's, and of a made item its chain's with the search beside."""
+"""Certification of any item by search, and of a generated item also by running its chain."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ log = logging.getLogger(__name__)
 
 
 async def certify_surely(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
-    """Certify an item, anew where the worker was lost under it.
+    """Certify an item, starting again if its worker was lost.
 
-    Of an item that the generator of this version makes again as it is, the verdict is
-    `HopVerdict.CONSTRUCTED` where its chain's calls give its answers in this sandbox.
+    If this version of the generator produces exactly this item, and the calls of its chain return
+    its answers in this sandbox, the verdict is `HopVerdict.CONSTRUCTED`.
 
     Raises:
-        SandboxFault: workers were lost under it, time after time.
+        SandboxFault: workers were lost repeatedly.
         SandboxUnavailable: as `certify`.
     """
     for _ in range(MOST_LOST):
@@ -72,7 +72,7 @@ async def _certified(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
 
 
 async def _executed(item: Item, at: int, session: Session) -> HopProof:
-    """A hop of a made item: its chain's call, and what came of it in the sandbox."""
+    """Run the chain's call of one hop of a generated item and return the proof."""
     hop = item.hops[at]
     if hop.gold is None or hop.gold.reading is None:
         raise ValueError(f"hop {at + 1} of {item.id} is made without a call")

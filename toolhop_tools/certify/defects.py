@@ -1,4 +1,4 @@
-"""What is wrong with a hop whose right call does not give the gold answer. Pure."""
+"""Reasons why the right call of a hop does not return the gold answer. Pure."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from toolhop_tools.errors import shown
 from toolhop_tools.words import name_words, scalars
 
 SHOWN_CHARS = 60
-"""Letters of a result that a reason quotes."""
+"""Maximum length of a result quoted in a reason, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What keeps a hop from being proven, or a call from proving it."""
+    """The reason why a hop is not proven, or why a call does not prove it."""
 
     verdict: HopVerdict
     why: str
@@ -38,7 +38,7 @@ class Failure:
 
 
 def static_failure(task: Task) -> Failure | None:
-    """What reading alone shows to be wrong."""
+    """Return the fault of a hop that is evident without running anything, or None."""
     source, name = task.source, task.hop.tool.program.function
     if not task.hop.answer.strip():
         why = "the data set gives no answer to this sub-question"
@@ -58,10 +58,9 @@ def static_failure(task: Task) -> Failure | None:
 
 
 def failure(outcome: Outcome) -> Failure | None:
-    """What an outcome that is no result means; None for a result.
+    """Interpret an outcome that is not a result; return None for a result.
 
-    What the policy refuses, what runs out of a limit, and a module that the sandbox does not have
-    are no fault of the item.
+    Policy refusals, exceeded limits and modules missing from the sandbox are not the item's fault.
     """
     match outcome:
         case Returned():
@@ -82,7 +81,7 @@ def failure(outcome: Outcome) -> Failure | None:
 
 
 def other_result(asked: Asked, tried: Tried) -> Failure | None:
-    """What it means that the right call returned another answer than the gold."""
+    """Return the fault that made the right call return an answer other than the gold."""
     text, gold = tried.text, html.unescape(asked.gold)
     if not text:
         return failure(tried.outcome)

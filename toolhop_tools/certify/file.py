@@ -1,7 +1,7 @@
-"""Certificate files: a certificate a line, appended as each is done, read line by line.
+"""Certificate files: one certificate per line, appended as each is finished, read line by line.
 
-Of several certificates of one item the last one holds. A kill leaves at most one line without its
-end, which the next writer takes away. One process writes a file at a time.
+The last certificate of an item applies. A kill leaves at most one incomplete line, which the next
+writer removes. Only one process may write a file at a time.
 """
 
 from __future__ import annotations
@@ -26,42 +26,46 @@ from toolhop_tools.growing import append, last_end, locked
 from toolhop_tools.model import DataSet, GoldCall, Hop, Item
 
 FOLDER = Path("certificates")
-"""Where certificates go, and are looked for, unless another file is named."""
+"""Default folder for writing and finding certificates."""
 SHIPPED = "certificates.jsonl"
-"""Name of a file of certificates that comes with the data, in its folder."""
+"""File name of certificates that ship with the data, in its folder."""
 FIELD = "certificate"
-"""Field of a data row that holds the item's verdict, in runs played with certificates."""
+"""Field of a data row that holds the verdict of the item, in runs that use certificates."""
 TOLD = 5
-"""Stale certificates that an error names."""
+"""Maximum number of stale certificates that an error lists."""
 
 
 class CertificateError(ToolsError):
-    """A certificate file that cannot be read, written, or used; says what to do."""
+    """A certificate file cannot be read, written, or used; the message says what to do."""
 
 
 def default_path(data_name: str) -> Path:
-    """The file of a data set's certificates, by the data set's name."""
+    """Return the default path of a data set's certificates."""
     plain = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in data_name)
     return FOLDER / f"{plain or 'data'}.jsonl"
 
 
 def path_for(data: DataSet) -> Path:
-    """Where a data set's certificates are looked for: `default_path`; if nothing is there, in the
-    data's own folder, as the built-in set has them.
+    """Return the path of a data set's certificates.
+
+    This is `default_path` if it exists, otherwise the file in the data's own folder, as for the
+    built-in set.
     """
     usual, shipped = default_path(data.name), Path(data.origin) / SHIPPED
     return shipped if shipped.is_file() and not usual.exists() else usual
 
 
 def read(path: Path, *, growing: bool = False) -> Iterator[Certificate]:
-    """Every certificate in a file, in order, the ones that no longer hold included.
+    """Yield every certificate in a file, in order, including stale ones.
 
     Args:
         path: the file.
-        growing: whether `Writer` goes on with it: it may be empty, and end in a piece of a line.
+        growing: whether `Writer` will append to it; it may then be empty or end in an incomplete
+            line.
 
     Raises:
-        CertificateError: it cannot be read, is empty or cut off, or a line is not a certificate.
+        CertificateError: the file cannot be read, is empty or truncated, or a line is not a
+            certificate.
     """
     line = b""
     try:
@@ -98,12 +102,12 @@ def _certificate(path: Path, number: int, line: bytes) -> Certificate:
 
 
 def progress(path: Path, digests: Mapping[str, str], basis: Basis) -> dict[str, int]:
-    """By id of the items whose last certificate in the file still holds: its place in the file.
+    """Return the ids of items whose last certificate still applies, with its position in the file.
 
     Args:
-        path: the file; one that is not there holds nothing.
-        digests: by id: the items' digests now.
-        basis: the search and settings that certificates must be of.
+        path: the file; a missing file counts as empty.
+        digests: current digest of each item id.
+        basis: the search and settings that certificates must match.
 
     Raises:
         CertificateError: as `read`.
@@ -118,13 +122,13 @@ def progress(path: Path, digests: Mapping[str, str], basis: Basis) -> dict[str, 
 
 
 class Writer:
-    """Appends certificates to a file; each is on the disk before `add` returns."""
+    """A writer that appends certificates; each is on the disk before `add` returns."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, made with its folder where it is not there.
+        """Open the file, creating it and its folder if necessary.
 
         Raises:
-            CertificateError: it cannot be written, or another process writes it.
+            CertificateError: the file cannot be written, or another process is writing it.
         """
         self.path = path
         with self._reported(), contextlib.ExitStack() as refused:
@@ -157,7 +161,7 @@ class Writer:
         """Append one certificate, whole or not at all.
 
         Raises:
-            CertificateError: the disk refuses it; what was there before stays.
+            CertificateError: the write failed; earlier certificates are intact.
         """
         with self._reported():
             append(self._descriptor, to_line(certificate), sync=True)
@@ -174,16 +178,16 @@ class Writer:
 
 
 BEGINNING = b'{"item": "'
-"""How the line of a certificate begins."""
+"""Prefix of every certificate line."""
 
 
 # -- put to use ----------------------------------------------------------------------------------
 
 
 def with_certificates(items: Sequence[Item], path: Path) -> tuple[Item, ...]:
-    """The items, each with the gold calls that are proven and its verdict under `FIELD`.
+    """Return the items with their proven gold calls, and the verdict under `FIELD`.
 
-    An item without a certificate is left as it is, with no verdict.
+    An item without a certificate is unchanged and has no verdict.
 
     Raises:
         CertificateError: the file cannot be read, or certificates of these items are stale.
@@ -193,7 +197,7 @@ def with_certificates(items: Sequence[Item], path: Path) -> tuple[Item, ...]:
 
 
 def of_items(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
-    """The certificates of items, by id, as far as the file has them.
+    """Return the certificates of the items that the file has, by id.
 
     Raises:
         CertificateError: as `with_certificates`.
@@ -218,7 +222,7 @@ def _reported(path: Path, stale: dict[str, str]) -> str:
 
 
 def with_gold(item: Item, certificate: Certificate) -> Item:
-    """The item with the gold calls that are proven, and its verdict."""
+    """Return the item with its proven gold calls and its verdict."""
     hops = tuple(map(_golden, item.hops, certificate.hops))
     return replace(item, hops=hops, extra={**item.extra, FIELD: certificate.verdict.value})
 
@@ -231,16 +235,16 @@ def _golden(hop: Hop, proof: HopProof) -> Hop:
 
 
 def is_proven(item: Item) -> bool | None:
-    """Whether the item is right, by the verdict that it carries; None where it carries none."""
+    """Whether the item's verdict is a proof; None if it has no verdict."""
     verdict = item.extra.get(FIELD)
     return None if verdict is None else verdict in [one for one in HopVerdict if one.is_proof]
 
 
 def proven_only(items: Sequence[Item], path: Path) -> tuple[Item, ...]:
-    """Those of the items that are proven.
+    """Return the proven items.
 
     Raises:
-        CertificateError: none is.
+        CertificateError: no item is proven.
     """
     proven = tuple(item for item in items if is_proven(item))
     if not proven:

@@ -1,8 +1,8 @@
-"""Whether a result is the gold answer, and where in the result it stands. Pure.
+"""Search for the gold answer in a result. Pure.
 
-A result is judged on its typed leaves: the gold is a leaf (numbers by value, dates in any
-notation, letters with or without their accents), a list whose elements are the gold's, or stands
-in a text as whole words. The official rule, containment anywhere, is reported beside it.
+A result is judged on its typed leaves. The gold must equal a leaf (numbers by value, dates in any
+notation, letters with or without accents), be a list with the same elements, or occur in a text as
+whole words. The official rule, containment anywhere, is reported separately.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from toolhop_tools.reading import AS_PYTHON, Match, Path, Reading, leaf_text
 from toolhop_tools.words import as_text, bare, number_of, runs, scalars, words
 
 MOST_LEAVES = 2000
-"""Leaves of a result that are looked at."""
+"""Maximum number of leaves of a result that are considered."""
 LONGEST_CHARS = 20_000
-"""Length of a text in which the gold is looked for."""
+"""Maximum length of a text searched for the gold, in characters."""
 
 
 def judge(gold: str, value: JSON, arguments: JSON) -> Reading | None:
-    """Where a result holds the gold; None where it does not.
+    """Return where a result contains the gold, or None.
 
-    A text that says the gold as part of a sentence counts only for what the arguments did not
-    say already: a tool that repeats its input has answered nothing.
+    A sentence that contains the gold counts only for what the arguments did not already say: a tool
+    that repeats its input has answered nothing.
     """
     if tells_of_error(value) or not gold.strip():
         return None
@@ -45,7 +45,7 @@ def judge(gold: str, value: JSON, arguments: JSON) -> Reading | None:
 
 
 def _in_texts(gold: str, texts: Sequence[tuple[Path, str]], given: Sequence[str]) -> Reading | None:
-    """Where texts hold the gold in another spelling, or as a part of them."""
+    """Return where texts contain the gold, in another spelling or as a part of them."""
     day = whole_date(gold)
     for path, text in texts if day is not None else ():
         if whole_date(text) == day:
@@ -64,7 +64,7 @@ def _unaccented(text: str) -> str:
 
 
 def _list(gold: str, value: JSON) -> Path | None:
-    """The path to a list with the gold's elements."""
+    """Return the path to a list with the gold's elements."""
     wanted = literal(gold)
     if not isinstance(wanted, list):
         return None
@@ -75,7 +75,7 @@ def _list(gold: str, value: JSON) -> Path | None:
 
 
 def _list_notation(gold: str) -> str:
-    """How the gold writes its list: as Python does, where that is not how JSON does."""
+    """Return the notation of the gold's list: Python if it differs from JSON."""
     return "" if same_answer(gold, json.dumps(literal(gold), ensure_ascii=False)) else AS_PYTHON
 
 
@@ -96,7 +96,7 @@ def _lists(value: JSON) -> Iterator[tuple[Path, list[JSON]]]:
 
 
 def literal(text: str) -> JSON:
-    """The list or object that a text writes, as JSON or as Python; None for any other text."""
+    """Return the list or object that a text denotes in JSON or Python, or None."""
     text = text.strip()
     if text[:1] not in {"[", "{", "("} or len(text) > LONGEST_CHARS:
         return None
@@ -110,10 +110,10 @@ def literal(text: str) -> JSON:
 
 
 def said(gold: str, text: str, given: Sequence[str]) -> tuple[int, int] | None:
-    """Where a text says the gold as whole words, outside of what repeats an argument.
+    """Return where a text contains the gold as whole words, outside of repeated arguments.
 
-    A number must be the only one in the text that the arguments do not hold; a single letter must
-    be quoted.
+    A number must be the only one in the text that is not in the arguments; a single letter must be
+    quoted.
     """
     if len(text) > LONGEST_CHARS or len(plain_text(text)) <= len(plain_text(gold)):
         return None
@@ -138,12 +138,12 @@ _NUMBERS = re.compile(r"(?<![\w.,+-])[-+]?\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
 
 
 def _whole(text: str) -> str:
-    """A pattern of a text as whole words: a hyphen or an apostrophe makes one word of two."""
+    """Return a pattern for a text as whole words, which may include hyphens and apostrophes."""
     parts = [re.escape(part) for part in text.split()]
     return r"(?<![\w])(?<!\w['’-])" + r"\s+".join(parts) + r"(?!\w|-\w|['’](?!s\b)\w)"
 
 
 def official_holds(gold: str, json_text: str) -> bool:
-    """ToolHop's rule for a tool message: the gold without trailing ``.0`` letters is contained."""
+    """Apply ToolHop's rule for tool messages: the gold without trailing ``.0`` is contained."""
     text = json_text.rstrip(".0").replace(",", "").lower()
     return gold.rstrip(".0").lower() in text

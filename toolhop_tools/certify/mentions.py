@@ -1,7 +1,7 @@
-"""What a question names: earlier answers, names, quoted texts, numbers, dates. Pure.
+"""Mentions in a question: earlier answers, names, quoted texts, numbers, dates. Pure.
 
-Names are found by `toolhop_tools.english`. What it misses is left to the tool's own literals that
-stand in the question (`pools`).
+`toolhop_tools.english` finds the names. Names that it misses may still be found as literals of the
+tool that occur in the question (`pools`).
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from toolhop_tools.english import BASES, COUNTS, NAME_JOINTS, ORDINALS, names, q
 from toolhop_tools.words import bare, name_words, runs, words
 
 MOST_NAMES = 12
-"""Names of one question that are used."""
+"""Maximum number of names used from one question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """What one question names."""
+    """The mentions in one question."""
 
     text: str
     answers: tuple[tuple[int, str], ...]
-    """Earlier hops (from 0) whose answers are named, in the order of the question, as answered."""
+    """Earlier hops (from 0) whose answers are mentioned, in question order, with these answers."""
     names: tuple[str, ...]
-    """Names that are not earlier answers, as written; a longer one before its parts."""
+    """Names that are not earlier answers, as written; longer names precede their parts."""
     quoted: tuple[str, ...]
     numbers: tuple[str, ...]
-    """Numbers and ordinals that are part of no name or answer, in digits."""
+    """Numbers and ordinals outside names and answers, in digits."""
     ordinals: tuple[str, ...]
-    """Those of the numbers that were written as words (``first``, ``two``)."""
+    """Those of `numbers` that were written as words (``first``, ``two``)."""
     dates: tuple[str, ...]
     """Dates, in ISO notation."""
 
 
 _NUMBERED = re.compile(r"(?<!\w)(\d{1,4})(?:st|nd|rd|th)\b")
 _YEAR = re.compile(r"\bin (\d{4})\b(?!\s+[A-Z])")
-"""The year of an event, which no name ends with: ``the census of Wells in 1901``."""
+"""Year of an event, which is not part of a name: ``the census of Wells in 1901``."""
 
 
 def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
-    """Read a question, given the answers of the hops before it."""
+    """Read a question, given the answers of the previous hops."""
     named, rest = _answers(question, earlier)
     dated = list(dates_in(question))
     parts = {word for written, _ in dated for word in words(written)}
@@ -75,10 +75,10 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
 
 
 def _answers(question: str, earlier: Sequence[str]) -> tuple[list[tuple[int, str]], list[str]]:
-    """The earlier answers that the question names, in its order, and the words left over.
+    """Return the earlier answers mentioned in a question, in order, and the remaining words.
 
-    Longer answers take their words first. Of equal answers the earlier hop takes the earlier
-    place; where there are fewer places than hops, the latest hops take them.
+    Longer answers are matched first. Equal answers are assigned to hops in order; if there are
+    fewer mentions than hops, the latest hops get them.
     """
     left = list(words(question))
     found: list[tuple[int, int]] = []
@@ -97,7 +97,7 @@ def _answers(question: str, earlier: Sequence[str]) -> tuple[list[tuple[int, str
 
 
 def _meant(at: int, left: Sequence[str], wanted: tuple[str, ...]) -> bool:
-    """Whether a single word is a mention: ``a`` is an article but in ``a and n`` or at the end."""
+    """Whether a word is a mention: ``a`` is an article except in ``a and n`` or at the end."""
     before, after = left[:at][-1:], left[at + 1 :][:1]
     meant = not after or after == ["and"] or before in (["and"], ["letter"])
     return meant or wanted[0] not in {"a", "i"}

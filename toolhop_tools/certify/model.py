@@ -1,4 +1,4 @@
-"""What certifying an item gives: verdicts, gold calls with their results, and how they nest."""
+"""Certificates as data: verdicts, gold calls with their results, and the nesting of hops."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from toolhop_tools.certify.candidates import Provenance
 from toolhop_tools.reading import Reading
 
 VERSION = 10
-"""Version of the search. It goes up with every change that can change a certificate; certificates
-of another version are stale."""
+"""Version of the search. Increased with every change that can affect a certificate; certificates
+of other versions are stale."""
 RESULT_CHARS = 4000
-"""Length of a result that a certificate keeps."""
+"""Maximum length of a result in a certificate, in characters."""
 
 
 class HopVerdict(StrEnum):
-    """What is known of a hop or an item."""
+    """The state of proof of a hop or an item."""
 
     CONSTRUCTED = "chain by construction"
-    """The generator of this version makes the item, with its chain, and the chain was executed."""
+    """This version of the generator produces the item, and its chain was executed."""
     PROVEN = "proven"
-    """Executed and determined."""
+    """The hop or item is executed and determined."""
     AMBIGUOUS = "ambiguous"
-    """Another call of equal standing gives another answer, or the result has several."""
+    """Another call of equal standing gives another answer, or the result has several answers."""
     DEFECTIVE = "defective"
-    """The right call gives something else: the data is wrong, and the evidence shows it."""
+    """The right call returns something else: the data is wrong, and the evidence shows it."""
     REFUSED = "refused by our policy or limits"
-    """The right call needs what this sandbox does not give: the item may be sound."""
+    """The right call needs something that this sandbox does not allow: the item may be sound."""
     UNPROVEN = "unproven"
-    """The search found none of these."""
+    """The search established none of the other verdicts."""
 
     @property
     def is_proof(self) -> bool:
@@ -44,44 +44,44 @@ class HopVerdict(StrEnum):
 
 
 class Defect(StrEnum):
-    """What is wrong with a hop whose right call does not give its gold answer."""
+    """The reason why the right call of a hop does not return its gold answer."""
 
     OTHER_VALUE = "code returns another value"
     OTHER_LABEL = "gold labels another thing"
-    """The gold repeats the question, or is what the result is listed under."""
+    """The gold repeats the question, or is the label of the result."""
     NEEDS_ANSWER = "answer has to be supplied"
-    """Only calls that are given the gold as an argument return it."""
+    """Only calls that receive the gold as an argument return it."""
     NOT_CALLABLE = "tool cannot be called"
-    """It does not compile, has no such function, wants what its schema does not name, raises, or
-    gives nothing that JSON can say."""
+    """The tool does not compile, lacks the function, requires parameters missing from its
+    schema, raises, or returns something that JSON cannot represent."""
     NO_ANSWER = "no gold answer"
     OTHER_ANSWER = "last answer is not the item's"
-    """Of an item: its last hop answers something else than its question."""
+    """For an item: the answer of its last hop does not answer its question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An argument that comes from an earlier hop's answer."""
+    """An argument that comes from the answer of an earlier hop."""
 
     hop: int
-    """The earlier hop, from 1."""
+    """Number of the earlier hop, from 1."""
     argument: str
     """Path of the argument, such as ``values.0``."""
     equal: bool
-    """The argument is the answer; else it is made of it (a part, another notation)."""
+    """Whether the argument equals the answer; otherwise it is a part or another notation of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A call and what came of it, for anyone to repeat."""
+    """A call and its outcome, for anyone to reproduce."""
 
     arguments: dict[str, JSON]
     outcome: dict[str, JSON]
-    """As `toolhop_sandbox.outcome` writes it; long results are cut."""
+    """Outcome as `toolhop_sandbox.outcome` serialises it; long results are cut."""
 
     @classmethod
     def of(cls, arguments: dict[str, JSON], outcome: Outcome) -> Evidence:
-        """A call and its outcome as evidence."""
+        """Return a call and its outcome as evidence."""
         plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
         text = plain.get("json_text")
         if isinstance(text, str) and len(text) > RESULT_CHARS:
@@ -91,47 +91,47 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class HopProof:
-    """What was found for one hop."""
+    """The findings for one hop."""
 
     tool: str
     verdict: HopVerdict
     why: str
-    """One sentence."""
+    """Reason for the verdict, in one sentence."""
     executions: int
-    """Calls that were made in the search."""
+    """Number of calls run by the search."""
     arguments: dict[str, JSON] | None = None
-    """Of the call that gives the gold, where the hop is executed."""
+    """Arguments of the call that returns the gold, if the hop is executed."""
     result: str | None = None
-    """Its result's JSON, from a process of its own; long ones are cut."""
+    """Result of that call as JSON, run in a process of its own; long results are cut."""
     answer: str | None = None
-    """The answer as the result gives it; it may be spelled otherwise than the gold."""
+    """Answer as it stands in the result; its spelling may differ from the gold's."""
     reading: Reading | None = None
-    """Where the answer stands in the result."""
+    """Position of the answer in the result."""
     official: bool | None = None
-    """Whether the result holds the gold under ToolHop's containment rule."""
+    """Whether the result contains the gold under ToolHop's rule."""
     provenance: Provenance | None = None
     sources: dict[str, str] | None = None
-    """By parameter: where its value came from, for calls that were made up."""
+    """Origin of the value of each parameter, for calls that the search composed."""
     chance: Chance | None = None
     edges: tuple[Edge, ...] = ()
     defect: Defect | None = None
     evidence: tuple[Evidence, ...] = ()
     executed: bool = False
-    """A grounded call, which the simulator accepts, gives the gold, and other values do not."""
+    """Whether a valid grounded call returns the gold, and calls with other values do not."""
     determined: bool = False
-    """No call of equal standing gives another answer, and the result has no other one."""
+    """Whether no call of equal standing gives another answer, and the result has only this one."""
     weak: bool = False
-    """The answer is a part of a text."""
+    """Whether the answer is only a part of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a certificate holds for: the search and its limits."""
+    """The search and limits to which a certificate applies."""
 
     version: int
     seed: int
     executions: int
-    """Calls a hop may take, the audit aside."""
+    """Maximum number of calls for a hop, not counting the audit."""
     audit: int
     wall_s: float
     """Seconds a call may take."""
@@ -142,29 +142,30 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is known of one item."""
+    """The findings for one item."""
 
     item: str
     digest: str
-    """`Item.digest`; the certificate holds for this item and no other version of it."""
+    """The item's `Item.digest`; the certificate applies to this version of the item only."""
     basis: Basis
     verdict: HopVerdict
     why: str
     shape: str
     hops: tuple[HopProof, ...]
     defect: Defect | None = None
-    """Of the item as a whole, where no single hop is to blame."""
+    """Defect of the whole item, if no single hop is to blame."""
     executed: bool = False
-    """Every hop is, with values that the item itself gives, and the chain leads to its answer."""
+    """Whether every hop is executed with values from the item, leading to the item's answer."""
     determined: bool = False
-    """Every hop is."""
+    """Whether every hop is determined."""
     generator: int = 0
-    """Version of the generator that makes the item (`toolhop_tools.worlds`); 0 for no made item."""
+    """Version of the generator (`toolhop_tools.worlds`) of the item; 0 if not generated."""
     searched: tuple[HopProof, ...] = ()
-    """Of a made item: what the search, which sees no gold, finds of each hop. It has no say."""
+    """For a generated item: the search's findings for each hop, obtained without the chain. They
+    do not affect the verdict."""
 
     def stale(self, digest: str, basis: Basis | None = None) -> str:
-        """Why it does not hold for an item or a search; empty where it does."""
+        """Return why the certificate does not apply to an item or a search; empty if it does."""
         if self.digest != digest:
             return "the item has changed"
         if self.basis.version != VERSION:
@@ -183,18 +184,16 @@ _ADAPTER = TypeAdapter(Certificate)
 
 
 def to_line(certificate: Certificate) -> bytes:
-    """One line of a certificate file."""
+    """Return one line of a certificate file."""
     text = json.dumps(to_json(certificate), ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def from_line(line: bytes) -> Certificate:
-    """Read a line.
-
-    One of an older version is read as far as `Certificate.stale` needs it.
+    """Read a line. A line of an older version is read as far as `Certificate.stale` needs it.
 
     Raises:
-        ValueError: it is not a certificate.
+        ValueError: the line is not a certificate.
     """
     plain = json.loads(line)
     basis = plain.get("basis") if isinstance(plain, dict) else None
@@ -205,15 +204,15 @@ def from_line(line: bytes) -> Certificate:
 
 
 def from_json(plain: Any) -> Certificate:  # noqa: ANN401 -- whatever a file has
-    """The certificate that `to_json` wrote.
+    """Read a certificate that `to_json` wrote.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is not a certificate.
     """
     return _ADAPTER.validate_python(plain)
 
 
 def to_json(certificate: Certificate) -> dict[str, Any]:
-    """The certificate as plain values."""
+    """Return the certificate as plain JSON values."""
     value: dict[str, Any] = _ADAPTER.dump_python(certificate, mode="json", exclude_defaults=True)
     return value

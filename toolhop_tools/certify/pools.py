@@ -1,8 +1,8 @@
-"""Values for a parameter, by its schema, out of what the question and the tool offer. Pure.
+"""Values for a parameter, drawn from its schema, the question and the tool. Pure.
 
-Each value has a cost, lower for what a reader of question and schema would rather give, and a
-source, which goes into the certificate. A schema's own demands (`enum`, bounds, lengths) are kept
-as far as they are simple; the call as a whole is validated afterwards.
+Each value has a cost, lower if a reader of the question and schema would prefer it, and a source,
+which is recorded in the certificate. Simple constraints of the schema (`enum`, bounds, lengths) are
+respected; the complete call is validated afterwards.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from toolhop_tools.pairing import default_nodes, parse_source, top_functions
 from toolhop_tools.words import ARTICLES, as_number, name_words, parts_of, runs, words
 
 MOST_VALUES = 24
-"""Values of one parameter that are tried."""
+"""Maximum number of values tried for one parameter."""
 MOST_TEXTS = 400
-"""Texts of a source that are kept."""
+"""Maximum number of texts taken from a source."""
 LONGEST_TEXT = 80
 DEEPEST = 3
-"""Levels of nested objects and lists that are filled."""
+"""Maximum depth of nested objects and lists that are filled."""
 
 ArgumentSchema: TypeAlias = Mapping[str, JSON]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What reading a tool's source showed."""
+    """Facts read from a tool's source."""
 
     parses: bool
     defined: bool
-    """Whether the named function stands at module level."""
+    """Whether the named function is defined at module level."""
     needed: tuple[str, ...]
     """Parameters of the function without a default."""
     texts: tuple[str, ...]
-    """Short texts of the source, each once."""
+    """Short texts in the source, without duplicates."""
 
 
 @lru_cache(maxsize=64)
 def read_source(program: Program) -> Source:
-    """Read a source. One that does not parse has nothing."""
+    """Read a source; all fields are empty if it does not parse."""
     tree = parse_source(program.source)
     if tree is None:
         return Source(False, False, (), ())
@@ -75,7 +75,7 @@ def _constants(tree: ast.Module) -> tuple[str, ...]:
 
 
 def named_in(texts: tuple[str, ...], question: str) -> list[str]:
-    """The texts that stand in the question as whole words, the longest first."""
+    """Return the texts that occur in the question as whole words, longest first."""
     asked = words(question)
     found = [text for text in texts if len(text) > 2 and runs(words(text), asked)]
     return sorted(found, key=lambda text: -len(words(text)))
@@ -85,7 +85,7 @@ _EXAMPLE = re.compile(r"['\"‘“]([^'\"’”]{1,60})['\"’”]|(?:e\.g\.,?|s
 
 
 def described(description: str) -> list[str]:
-    """Values that a parameter's description gives as examples."""
+    """Return the example values in a parameter's description."""
     listings = [one or other for one, other in _EXAMPLE.findall(description)]
     found = [part.strip(" '\"") for one in listings for part in re.split(r",| or | and ", one)]
     return [text for text in dict.fromkeys(found) if 0 < len(text) <= 60][:8]
@@ -93,45 +93,45 @@ def described(description: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value that a parameter may be given."""
+    """A possible value of a parameter."""
 
     value: JSON
     cost: float
     source: str
-    """``answer``, ``question``, ``date``, ``enum``, ``default``, ``reworded`` (what the question
-    says in other capitals, in part, or negated), ``item`` (the item's question, an earlier answer
-    that is not named) or ``filler``."""
+    """Origin of the value: ``answer``, ``question``, ``date``, ``enum``, ``default``,
+    ``reworded`` (from the question, but in other capitals, in part, or negated), ``item`` (the
+    item's question or an earlier answer that is not mentioned) or ``filler``."""
 
     def dearer(self, more: float) -> Choice:
-        """The same at a higher cost."""
+        """Return the same choice at a higher cost."""
         return Choice(self.value, self.cost + more, self.source)
 
 
 SOURCES = words("answer question enum default date reworded item filler")
-"""Sources from the nearest to what was asked to the farthest."""
+"""Sources, ordered from nearest to the question to farthest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What a hop offers to fill parameters with: read once, used for each parameter."""
+    """Material of a hop for filling parameters, read once and used for each parameter."""
 
     asked: Asked
     source: Source
     schema: ArgumentSchema
-    """The tool's, where references lead."""
+    """Schema of the tool, which references point into."""
     notations: tuple[str, ...]
-    """Date notations that the tool's description names."""
+    """Date notations named by the tool's description."""
     texts: tuple[Choice, ...]
     numbers: tuple[Choice, ...]
     dates: tuple[Choice, ...]
     lists: tuple[tuple[str, ...], ...]
-    """What is named together: all answers, all names, answers then names."""
+    """Groups of mentions: all answers, all names, answers followed by names."""
 
 
 def offers(
     asked: Asked, source: Source, schema: ArgumentSchema, notations: tuple[str, ...] = ()
 ) -> Offers:
-    """Collect what the question, the answers before it and the code offer."""
+    """Collect material from the question, the answers before it and the code."""
     named = mentions(asked.item_question)
     return Offers(
         asked,
@@ -149,7 +149,7 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
     found = asked.mentions
     answers = [answer for _, answer in found.answers]
     spelled = [asked.returned[hop] for hop, _ in found.answers if hop in asked.returned]
-    # Code that reads a number from text seldom reads thousands commas.
+    # Code that parses a number seldom accepts thousands separators.
     numbers = [one.replace(",", "") for one in answers if "," in one and plain_number(one)]
     start = 0.3 if answers else 0.0
     yield from _costed(answers, 0.0, 0.02, "answer")
@@ -157,7 +157,7 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
     yield from _costed(spelled, 0.25, 0.02, "answer")
     yield from _costed(found.names, start, 0.1, "question")
     yield from _costed(found.quoted, start + 0.05, 0.1, "question")
-    # The question's own words, in the code's spelling.
+    # Words of the question, in the code's spelling.
     yield from _costed(named_in(source.texts, found.text)[:10], 0.35, 0.05, "question")
     for at, name in enumerate((*found.names, *answers)):
         yield from _costed(_variants(name), 0.9 + 0.1 * at, 0.0, "reworded")
@@ -172,7 +172,7 @@ def _costed(values: Iterable[JSON], start: float, step: float, source: str) -> I
 
 
 def _variants(name: str) -> Iterator[str]:
-    """Other ways to write a name: without an article or what follows a comma, other capitals."""
+    """Yield other spellings of a name: without its article or suffix, or in other capitals."""
     bare_name = name.split(",")[0].split(" (")[0].strip()
     first, _, rest = bare_name.partition(" ")
     if rest and first.casefold() in ARTICLES:
@@ -195,7 +195,7 @@ def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
 
 
 def _values(text: str) -> Iterator[int | float]:
-    """The number that a text is, or has beside a unit (``£84,000``, ``486 m``), as JSON has it."""
+    """Yield the number in a text, alone or beside a unit (``£84,000``, ``486 m``)."""
     found = words(text)
     numbers = [word for word in found if plain_number(word) is not None]
     beside = len(numbers) == 1 and len(found) <= 2
@@ -214,7 +214,7 @@ def _dates(asked: Asked) -> Iterator[Choice]:
 def _lists(asked: Asked) -> tuple[tuple[str, ...], ...]:
     answers = tuple(answer for _, answer in asked.mentions.answers)
     every = asked.mentions.names
-    # Without names that are a part or another form of one before them.
+    # Skip names that are a part or another form of an earlier one.
     known = [[words(one) for one in every[:at]] for at in range(len(every))]
     pairs = zip(every, known, strict=True)
     names = tuple(n for n, before in pairs if not any(runs(name_words(n), one) for one in before))
@@ -224,7 +224,7 @@ def _lists(asked: Asked) -> tuple[tuple[str, ...], ...]:
 
 
 def _once(choices: Iterable[Choice]) -> list[Choice]:
-    """The cheapest choice of each value, by cost."""
+    """Return the cheapest choice for each value, sorted by cost."""
     best: dict[str, Choice] = {}
     for choice in choices:
         key = json.dumps(choice.value, sort_keys=True)
@@ -234,7 +234,7 @@ def _once(choices: Iterable[Choice]) -> list[Choice]:
 
 
 def pool(name: str, schema: JSON, offer: Offers, depth: int = 0) -> list[Choice]:
-    """Values for the parameter `name`, the cheapest first."""
+    """Return values for the parameter `name`, cheapest first."""
     if not isinstance(schema, dict):
         return list(offer.texts[:MOST_VALUES])
     return _once(_choices(name, dict(resolved(schema, offer.schema)), offer, depth))[:MOST_VALUES]
@@ -340,12 +340,12 @@ def _arrays(name: str, schema: dict[str, JSON], offer: Offers, depth: int) -> It
 
 
 def _farthest(choices: Sequence[Choice]) -> str:
-    """The source of several values: that of the one farthest from the question."""
+    """Return the source that is farthest from the question."""
     return max((choice.source for choice in choices), key=SOURCES.index, default="filler")
 
 
 def _group(texts: Sequence[str], inner: Sequence[Choice]) -> list[Choice]:
-    """The choices that stand for `texts`, in their order; empty where one is not offered."""
+    """Return the choices for `texts`, in their order; empty if any is missing."""
     group: list[Choice] = []
     for text in texts:
         wanted: tuple[JSON, ...] = (text, *_values(text))

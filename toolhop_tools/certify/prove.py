@@ -1,4 +1,4 @@
-"""Items to certificates: each hop's search, and what follows for the item."""
+"""Certification of items: the search for each hop, and its consequences for the item."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from toolhop_tools.errors import shown
 from toolhop_tools.model import Item
 
 MOST_LOST = 2
-"""Times that an item is begun again after its worker was lost."""
+"""Number of times an item is started again after its worker was lost."""
 
 
 def asked(item: Item, at: int, returned: Mapping[int, str]) -> Asked:
-    """What hop `at` (from 0) asks; `returned` are earlier answers as tools spelled them."""
+    """Return the question of hop `at` (from 0); `returned` has answers as tools spelled them."""
     hop, earlier = item.hops[at], tuple(hop.answer for hop in item.hops[:at])
     found = mentions(hop.question, earlier)
     return Asked(hop.answer, found, earlier, item.question, dict(returned))
@@ -83,10 +83,10 @@ def _verdict(
 
 
 def _chain_fault(item: Item, proofs: Sequence[HopProof], returned: Mapping[int, str]) -> str:
-    """What keeps proven hops from being a way from the item's question to its answer; or nothing.
+    """Return why the proven hops do not lead from the question to the answer; empty if they do.
 
-    Each value of a call has to come from the item's question, a document or an earlier answer,
-    and each answer but the last has to go into a later call.
+    Each value of a call must come from the item's question, a document or an earlier answer, and
+    each answer but the last must be used by a later call.
     """
     calls = [proof.arguments for proof in proofs]
     used = {edge.hop for proof in proofs if proof.arguments is not None for edge in proof.edges}
@@ -98,7 +98,7 @@ def _chain_fault(item: Item, proofs: Sequence[HopProof], returned: Mapping[int, 
         alone = Asked(hop.answer, mentions(item.question, earlier), earlier, "", dict(returned))
         task = Task(hop, asked(item, at, returned))
         for leaf in task.leaves(arguments):
-            # What a document lists is no word of the question.
+            # Values that a document lists do not count as words of the question.
             named = " ".join(notations_named(leaf.about))
             about = leaf.about if counts_from_zero(leaf.about) else named
             plain = replace(leaf, schema={}, about=about)

@@ -1,8 +1,9 @@
-"""What a hop's tool answers, fixed before anybody looks at the gold.
+"""The answer of a hop's tool, determined without the gold.
 
-Candidates run from the highest standing down, until a call that answered outranks each that is
-left. Then rivals of the highest calls join them, until there is nothing new. The calls that nothing
-outranks give the hop's answer. Where they differ it has several, and nothing tells which is meant.
+Candidates run from the highest standing down, until one that answered outranks all the rest. Then
+rivals of the highest calls are added, until there are no new ones. The calls that no other outranks
+give the hop's answer. If they disagree, the hop has several answers, and nothing shows which is
+meant.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from toolhop_tools.failures import tells_of_error
 from toolhop_tools.words import as_number, as_text
 
 BATCH = 40
-"""Calls that are made at once."""
+"""Number of calls in a batch."""
 MOST_UNMADE = 4000
-"""Combinations of values that are looked at for candidates, most of which do not fit the schema."""
+"""Maximum number of value combinations considered as candidates; most do not fit the schema."""
 FIRST = 120
-"""Candidates that are ranked before any is run; more are where none of these answers."""
+"""Candidates ranked before any is run; more are ranked if none of these answers."""
 MOST_ROUNDS, MOST_TOP = 4, 4
-"""Times that rivals are added, and calls whose rivals are added each time."""
+"""Rounds of adding rivals, and number of calls whose rivals are added in each round."""
 
 
 @dataclass(frozen=True)
@@ -45,20 +46,20 @@ class Ranked:
     candidate: Candidate
     standing: Standing
     is_grounded: bool
-    """Whether each of its values can be had by somebody who does not see the source."""
+    """Whether each value is available to somebody who does not see the source."""
 
 
 @dataclass(frozen=True)
 class Answering:
-    """A call that answered."""
+    """A call with an answer."""
 
     standing: Standing
     tried: Tried
     answers: tuple[Answer, ...]
-    """None where the result only repeats what the call says: it rules nothing out."""
+    """Answers of the call; empty if the result repeats an argument, which rules nothing out."""
 
     def is_outranked(self, other: Answering) -> bool:
-        """Whether another call goes before this one.
+        """Whether another call takes precedence over this one.
 
         Order of mention does not settle the sign of a difference: "8 and 6" is 2 or -2.
         """
@@ -79,15 +80,15 @@ def _is_negative(own: Sequence[Answer], its: Sequence[Answer]) -> bool:
 
 
 class Ranking:
-    """The calls of one hop by their standing. It is made without the gold."""
+    """The calls of one hop by their standing, computed without the gold."""
 
     def __init__(self, task: Task, calls: Calls, most: int) -> None:
-        """Make ready.
+        """Prepare a ranking.
 
         Args:
-            task: the hop; its gold is taken out.
-            calls: where calls are made.
-            most: calls that may be made.
+            task: the hop; its gold is removed.
+            calls: runs the calls.
+            most: maximum number of calls.
         """
         hop = replace(task.hop, answer="")
         self.task = replace(task, hop=hop, asked=replace(task.asked, gold=""))
@@ -100,8 +101,8 @@ class Ranking:
     async def run(self) -> None:
         """Fill `answered`.
 
-        Calls with values that nothing grounds answer nothing. They are made where no other call
-        answers, to say what is wrong.
+        Results of calls with ungrounded values do not count as answers. Such calls are run only if
+        no other call answers, to find out what is wrong.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`; so does `exhaust`.
@@ -117,20 +118,18 @@ class Ranking:
             await self._settle(grounded=False)
 
     async def exhaust(self) -> None:
-        """Run what is grounded and was outranked, as far as there is room, and calls that somebody
-        wrote down, whatever grounds them.
-        """
+        """Run grounded but outranked calls, within the limit, and all written calls."""
         await self._run(grounded=True, outranked=True)
         written = [one.candidate for one in self.waiting if one.candidate.provenance in EXAMPLES]
         await self.calls.run(written)
 
     @property
     def top(self) -> list[Answering]:
-        """The calls that answered and that no other one outranks."""
+        """Calls with an answer that no other call outranks."""
         return [call for call in self.answered if not any(map(call.is_outranked, self.answered))]
 
     def silenced(self, call: Answering) -> Candidate | None:
-        """A call with the same values that goes before this one and whose result was not read."""
+        """Return an outranking call with the same values that seems to return nothing, or None."""
 
         def held(arguments: Arguments) -> list[str]:
             return sorted(as_text(leaf.value) for leaf in self.task.content(arguments))
@@ -143,7 +142,7 @@ class Ranking:
         return None
 
     def answers_of(self, tried: Tried) -> tuple[Answer, ...]:
-        """What a call answered; nothing for an error."""
+        """Return the answers of a call; empty for an error."""
         if not tried.text:
             return ()
         tool = self.task.hop.tool.name
@@ -181,13 +180,13 @@ class Ranking:
                 self._take(by_call[id(tried.candidate)], tried)
 
     def _next(self, *, grounded: bool, outranked: bool) -> list[Ranked]:
-        """The highest of the calls that are left and that no call outranks."""
+        """Return the next batch of waiting calls, highest standing first."""
         left = [
             ranked
             for ranked in self.waiting
             if ranked.is_grounded is grounded and (outranked or not self._is_below(ranked))
         ]
-        # What outranks a call has a higher sum.
+        # A call that outranks another has a higher sum.
         left.sort(key=lambda ranked: -sum(ranked.standing))
         return left[: min(BATCH, max(0, self.most - self.calls.executions))]
 
@@ -204,20 +203,20 @@ class Ranking:
             self.answered.append(Answering(ranked.standing, tried, own))
 
     def _is_repeated(self, given: Sequence[Answer], tried: Tried) -> bool:
-        """Whether a result only gives back the one text that the call is about."""
+        """Whether a result only repeats the one text that the call is about."""
         content = self.task.content(tried.arguments)
         texts = [leaf.value for leaf in content if isinstance(leaf.value, str)]
         return len(texts) == 1 and all(one.same(Answer((), texts[0])) for one in given)
 
 
 def same(given: Sequence[Answer], others: Sequence[Answer]) -> bool:
-    """Whether two calls answer the same."""
+    """Whether two calls have the same answers."""
     pairs = zip(given, others, strict=False)
     return len(given) == len(others) and all(first.same(second) for first, second in pairs)
 
 
 def settled(top: Sequence[Answering]) -> Answer | None:
-    """The one answer that all of the highest calls give, one of them alone; None for several."""
+    """Return the single answer that all top calls share and one of them gives alone, or None."""
     telling = [call for call in top if call.answers]
     for call in telling:
         if len(call.answers) == 1:

@@ -1,8 +1,8 @@
-"""What somebody can read who has the question, the sub-question, schemas and the answers so far.
+"""Availability of values to a reader of the question, sub-question, schemas and earlier answers.
 
-`ground` says where a value of a call can be had, `said` how far the sub-question says a choice.
-Changes that are allowed: case, accents, plural, date and number notation, a unit, a part of a name,
-the sign of a number. Nothing here knows where a call came from. Pure.
+`ground` returns where a value of a call can be found, `says` whether the sub-question states a
+choice. Allowed changes are case, accents, plural, date and number notation, a unit, a part of a
+name, and the sign of a number. Nothing here knows the origin of a call. Pure.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from toolhop_tools.words import ARTICLES, as_text, bare, name_words, parts_of, r
 
 @dataclass(frozen=True)
 class Asked:
-    """A hop's question as somebody meets it who follows the chain."""
+    """The question of a hop, as seen by somebody who follows the chain."""
 
     gold: str
     mentions: Mentions
-    """Of the sub-question."""
+    """Mentions in the sub-question."""
     earlier: tuple[str, ...]
-    """Answers of the hops before it."""
+    """Answers of the previous hops."""
     item_question: str = ""
     returned: Mapping[int, str] = field(default_factory=dict)
-    """By earlier hop (from 0): its answer as its tool spelled it, where that differs."""
+    """Answers of earlier hops (from 0) as tools spelled them, if different from the data."""
 
     @property
     def text(self) -> str:
@@ -44,7 +44,7 @@ class Asked:
 
     @cached_property
     def named(self) -> tuple[str, ...]:
-        """What the sub-question names, each thing once: answers, names, quoted texts."""
+        """Distinct mentions in the sub-question: answers, names, quoted texts."""
         found = self.mentions
         pieces = [piece for name in found.names for piece in listed(name)]
         values = [literal(answer) or answer for _, answer in found.answers]
@@ -60,21 +60,21 @@ def _part(name: str, whole: str) -> bool:
 
 
 class Ground(IntEnum):
-    """Where a value can be had, the nearest first."""
+    """The source of a value, nearest first."""
 
     SAID = 0
-    """The sub-question says it."""
+    """The sub-question states the value."""
     SCHEMA = 1
-    """The schema offers it: a choice, a default, a description."""
+    """The schema offers the value as a choice, as a default or in a description."""
     CHANGED = 2
-    """A part of what the sub-question says, or the same in other capitals or with another sign."""
+    """The sub-question has the value in part, in other capitals or with another sign."""
     ELSEWHERE = 3
-    """The item's question or an answer that the sub-question does not name has it."""
+    """The item's question, or an earlier answer that is not mentioned, has the value."""
     NOWHERE = 4
 
 
 def ground(asked: Asked, leaf: Leaf) -> Ground:
-    """Where the value of a leaf can be had."""
+    """Return where the value of a leaf can be found."""
     value = leaf.value
     if value in leaf.choices or value == leaf.schema.get("default") or leaf.is_option:
         return Ground.SCHEMA
@@ -103,14 +103,14 @@ def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
     if whole and text in asked.text:
         return Ground.SAID
     if len(leaf.path) > 1 and isinstance(literal(text), list):
-        # A list that is written out is no element of another.
+        # A text that denotes a list is not an element of another list.
         return Ground.NOWHERE
     found = stems(name_words(text.replace("_", " ")))
     if _says(asked.text, leaf.about, text):
         if plain_number(text) is not None and text not in words(asked.text):
             return Ground.CHANGED
         quoted = plain_number(text) is not None or not runs(found, stems(words(asked.text)))
-        # Beside names, a stretch of the sub-question is not the thing that it speaks of.
+        # If there are names, other words of the sub-question are not its subject.
         return Ground.SAID if quoted or not asked.named else Ground.CHANGED
     if found and len(text) > 1 and runs(found, stems(words(leaf.about))):
         return Ground.SCHEMA
@@ -123,7 +123,7 @@ def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
 
 
 def _says(where: str, about: str, text: str) -> bool:
-    """Whether a text stands somewhere: as a number, as a date, as words."""
+    """Whether a text occurs somewhere as a number, as a date or as words."""
     number, found = plain_number(text), stems(name_words(text.replace("_", " ")))
     if number is not None:
         return abs(number) in _numbers(where, dated=True)
@@ -131,13 +131,13 @@ def _says(where: str, about: str, text: str) -> bool:
 
 
 def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
-    """Values that have no place of their own in the sub-question, as others take theirs.
+    """Return values whose only mentions in the sub-question are needed by other arguments.
 
-    Each thing that it says is for one argument: "the concatenation of a and b" is not a first part.
+    Each mention serves one argument: "the concatenation of a and b" is not a first part.
     """
     whole = tuple(DIGITS.get(word, word) for word in stems(words(asked.text)))
     left, found = list(whole), []
-    # A field that another argument has is named as often as it is asked for.
+    # Field names shared with another argument may be used any number of times.
     fields = {step for leaf in own for step in leaf.path[1:] if isinstance(step, str)}
     parts = {part for _, day in dates_in(asked.text) for part in (day.year, day.month, day.day)}
     content = [leaf for leaf in own if not leaf.is_option and leaf.value not in fields | parts]
@@ -159,7 +159,7 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
 
 
 def _is_date(where: str, about: str, text: str) -> bool:
-    """Whether a text is one of the dates there, in a notation that is plain or that is named."""
+    """Whether a text is a date of `where`, in a common notation or one named by `about`."""
     known = [date for _, date in dates_in(where)]
     if (day := whole_date(text)) is not None:
         return day in known
@@ -173,7 +173,7 @@ def _elsewhere(asked: Asked) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _numbers(text: str, *, dated: bool) -> frozenset[Decimal]:
-    """The numbers of a text, in digits or in words, signs aside; the parts of dates if `dated`."""
+    """Return the absolute numbers of a text, in digits or words; parts of dates only if `dated`."""
     if not dated:
         for written, _ in dates_in(text):
             text = text.replace(written, " ")
@@ -186,17 +186,17 @@ _MINUS = re.compile(r"\b(?:minus|negative) \w+|(?<!\w)-\d")
 
 
 def takes_both_signs(leaf: Leaf) -> bool:
-    """Whether the document says that a number may be negative, so that a sign has to be chosen."""
+    """Whether the document allows negative numbers, so that the sign has to be chosen."""
     return "negative" in words(leaf.about) and "non-negative" not in leaf.about.lower()
 
 
 def says(text: str, name: str) -> bool:
-    """Whether a text has the words of a choice or of a field's name, one after another."""
+    """Whether a text contains the words of a choice or field name consecutively."""
     return bool(runs(stems(_plain_words(name)), stems(_plain_words(text))))
 
 
 def touches(text: str, name: str, known: Sequence[str] = ()) -> bool:
-    """Whether a text has any word of a name that is not among the words `known`."""
+    """Whether a text contains any word of a name, apart from the words in `known`."""
     own = {*stems(_plain_words(name))} - {*stems(tuple(known))}
     return not own.isdisjoint(stems(_plain_words(text)))
 
@@ -206,15 +206,15 @@ def _plain_words(text: str) -> tuple[str, ...]:
 
 
 def without_articles(found: Sequence[str]) -> tuple[str, ...]:
-    """Words without the articles among them."""
+    """Return the words except articles."""
     return tuple(word for word in found if word not in ARTICLES)
 
 
 def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> list[int]:
-    """Where the sub-question says values, each after the one before it where that can be.
+    """Return where the sub-question states values, each after the previous one if possible.
 
-    In words from its start; none where it does not say one of them. `anywhere` looks in the earlier
-    answers and the item's question as well.
+    Positions count words from the start; the list is empty if any value is missing. `anywhere` also
+    searches the earlier answers and the item's question.
     """
     texts = (asked.text, *(asked.earlier[::-1] if anywhere else ()), asked.item_question)
     for text in texts[: None if anywhere else 1]:
@@ -234,7 +234,7 @@ def _plain(value: JSON) -> str:
 
 
 def beside(asked: Asked, value: JSON) -> tuple[str, ...]:
-    """The words next to where the sub-question says a value: ``6 years`` for ``years_to_add``."""
+    """Return the words next to a value in the sub-question: ``6 years`` for ``years_to_add``."""
     at, found = places(asked, [value]), words(asked.text)
     if not at:
         return ()

@@ -1,4 +1,4 @@
-"""The calls that can be read as well as another: its rivals, each one step from it. Pure."""
+"""Rivals of a call: equally plausible calls, each one step from it. Pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from toolhop_tools.leaves import Leaf, with_value
 from toolhop_tools.words import as_number, as_text, bare, name_words
 
 MOST_RIVALS = 56
-"""Calls that are one step from another, at most."""
+"""Maximum number of rivals of a call."""
 
 
 def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
-    """Calls that can be read as well, each one step from a call, which the simulator accepts."""
+    """Return equally plausible valid calls, each one step from the given call."""
     return task.others(arguments, _steps(task, arguments), MOST_RIVALS)
 
 
@@ -35,7 +35,7 @@ def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
 
 
 def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
-    """Other orders of a list, and of two parameters of one kind."""
+    """Yield calls with a list in another order, or two similar parameters exchanged."""
     for name, value in arguments.items():
         if isinstance(value, list) and len(value) > 1:
             yield {**arguments, name: value[::-1]}
@@ -55,14 +55,14 @@ def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[d
 
 
 def is_number(value: JSON) -> bool:
-    """Whether a value is a number; a truth value is not."""
+    """Whether a value is a number and not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _additions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
-    """With what the sub-question says and the call leaves out, where a parameter takes it."""
+    """Yield calls with an added parameter for something in the sub-question that the call lacks."""
     left_out = [name for name in wanted(task) if not holds(own, name)]
-    # "First" is in "first name" as well, and what most tools take by default.
+    # "First" also occurs in "first name", and is the default of most tools.
     ordinals = [text for text in task.asked.mentions.ordinals if text != "1"]
     in_words = [text for text in ordinals if not holds(own, text)]
     for name in task.properties:
@@ -87,7 +87,7 @@ def _additions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterato
 
 
 def _touched(task: Task, name: str, values: Sequence[JSON]) -> list[JSON]:
-    """Those of the values of an option that the sub-question speaks of."""
+    """Return the values of an option that the sub-question mentions."""
     made = [(value, task.leaves({name: value})) for value in values]
     return [value for value, own in made if is_touched(task, own[0])][:3]
 
@@ -104,13 +104,13 @@ def _as_type(schema: Mapping[str, JSON], text: str) -> Iterator[JSON]:
 
 
 def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]:
-    """What could stand in a leaf's place: other choices, or what the question says verbatim."""
+    """Yield replacements for a leaf: other choices, or what the question states verbatim."""
     others = [other.value for other in own if other is not leaf]
     if leaf.choices:
         listed = leaf.choices[:12]
         yield from (value for value in listed if value != leaf.value and value not in others)
     elif isinstance(leaf.value, bool):
-        # One that no schema describes is part of a record, as of a list's row.
+        # A boolean without a schema is part of a record, such as a row of a list.
         yield from [not leaf.value] if leaf.schema else []
     elif isinstance(leaf.value, str):
         yield from _other_texts(task.asked, leaf.value, others)
@@ -124,7 +124,7 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
 
 
 def _other_texts(asked: Asked, value: str, others: Sequence[JSON]) -> Iterator[str]:
-    """An answer as its tool spelled it or as the data does, and what else the question names."""
+    """Yield other spellings of an answer, and other names in the question."""
     for hop, answer in asked.mentions.answers:
         spellings = (answer, asked.returned.get(hop, answer))
         if bare(value) in map(bare, spellings):

@@ -1,4 +1,4 @@
-"""One hop's search: what its tool answers is fixed first, and then compared with the gold."""
+"""The search for one hop's proof: the tool's answer is fixed first, then compared with the gold."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from toolhop_tools.errors import shown
 from toolhop_tools.reading import Match, Reading, answer_at
 
 SHOWN = 4
-"""Values of a result that a reason lists."""
+"""Maximum number of a result's values that a reason lists."""
 
 
 class Search:
-    """One hop's search."""
+    """A search for the proof of one hop."""
 
     def __init__(
         self,
@@ -57,21 +57,21 @@ class Search:
         *,
         run_batch: RunBatch = run_batch,
     ) -> None:
-        """Make ready.
+        """Prepare a search.
 
         Args:
-            session: where calls are made.
+            session: runs the calls.
             task: the hop.
-            basis: the search's limits.
-            seed: of the random arguments.
-            run_batch: makes calls in batches.
+            basis: limits of the search.
+            seed: seed of the random arguments.
+            run_batch: runs calls in batches.
         """
         self.task, self.basis, self.seed = task, basis, seed
         self.calls = Calls(session, task.hop.tool.program, run_batch)
         self.ranking = Ranking(task, self.calls, basis.executions)
 
     async def prove(self) -> HopProof:
-        """The proof, or what there is instead of one.
+        """Return the proof, or the reason why there is none.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -97,13 +97,13 @@ class Search:
         return await self._ambiguous(hits[0], top)
 
     def _readings(self, call: Answering) -> list[Reading]:
-        """Where the answers of a call are the gold."""
+        """Return where the answers of a call are the gold."""
         gold, forms = self.task.asked.gold, self.task.notations
         found = (reading(gold, answer, call.tried.value, forms) for answer in call.answers)
         return [read for read in found if read is not None]
 
     async def _judged(self, call: Answering) -> HopProof:
-        """Of a call that gives the answer: whether it does so alone, and to this record only."""
+        """Judge a call with the right answer: it must repeat, and chance must seldom find it."""
         task = self.task
         tried = await self.calls.alone(call.tried.candidate)
         given = self.ranking.answers_of(tried)
@@ -133,11 +133,11 @@ class Search:
         )
 
     async def _chance(self, tried: Tried) -> tuple[Chance, list[Tried]]:
-        """How often calls with other values reach the gold as well, and these calls."""
+        """Return how often calls with other values also reach the gold, and these calls."""
         gold = self.task.asked.gold
         random = randomised(self.task, tried.arguments, self.basis.audit, self.seed)
         ran = await self.calls.beside(random)
-        # Of calls that answer, an error is no other answer.
+        # Errors do not count as other answers if all calls that answer hit the gold.
         answered = [other for other in ran if self.ranking.answers_of(other)]
         hits = [judge(gold, other.value, other.arguments) is not None for other in ran]
         if sum(hits) == len(answered) > 1:
@@ -158,7 +158,7 @@ class Search:
         return self._without(HopVerdict.AMBIGUOUS, why, *evidence, chance=chance)
 
     async def _astray(self, top: Sequence[Answering]) -> HopProof:
-        """Of a hop whose answer is not the gold: what gives the gold, or what is wrong."""
+        """Judge a hop whose answer is not the gold: find what returns it, or what is wrong."""
         task = self.task
         await self.ranking.exhaust()
         lower = next(
@@ -189,7 +189,7 @@ class Search:
         return judge(self.task.asked.gold, tried.value, tried.arguments) is not None
 
     def _is_sure(self, call: Answering) -> bool:
-        """Whether a call says what is asked, verbatim, and leaves nothing of it out."""
+        """Whether a call states verbatim, and completely, what the sub-question asks."""
         task, arguments = self.task, call.tried.arguments
         own = task.leaves(arguments)
         verbatim = all(
@@ -201,7 +201,7 @@ class Search:
         return verbatim and all(holds(own, name) for name in wanted(task))
 
     def _beyond_reach(self) -> HopProof | None:
-        """Of a tool whose own examples reach the gold, with values that nothing grounds."""
+        """Judge a tool whose own examples reach the gold, but only with ungrounded values."""
         gold = self.task.asked.gold
         for call in self.calls.tried:
             if call.candidate.provenance not in EXAMPLES or not self._holds(call):
@@ -229,7 +229,7 @@ class Search:
         if tried and not any(call.text for call in tried):
             again = await self.calls.alone(tried[0].candidate)
             failed = failure(again.outcome) or failure(tried[0].outcome)
-            # What raises may want an optional parameter that no call of those tried gave.
+            # A call that raises may need an optional parameter that no call has tried.
             is_whole = len(self.task.required) == len(self.task.properties)
             if failed is not None and (is_whole or not isinstance(again.outcome, Raised)):
                 return self._failed(failed, again)
@@ -237,9 +237,9 @@ class Search:
         return self._without(HopVerdict.UNPROVEN, why, *tried[:1])
 
     async def _broken(self) -> HopProof | None:
-        """A hop that cannot be called: one call shows what comes of it.
+        """Return the failure of a hop that cannot be called, shown by one call.
 
-        None where it can be called all the same, as a function that is an assigned lambda.
+        None if it can be called after all, for example because the function is an assigned lambda.
         """
         known = static_failure(self.task)
         if known is None:
@@ -248,7 +248,7 @@ class Search:
         tried = await self.calls.alone(next(chain(at_hand(self.task), filled(self.task), (bare,))))
         failed, source = failure(tried.outcome), self.task.source
         if known.defect is Defect.NOT_CALLABLE and not (source.parses and source.defined):
-            # What the sandbox says is exact: a line, a refused import.
+            # The sandbox's message is exact: it names a line or a refused import.
             return None if failed is None else self._failed(failed, tried)
         return self._failed(known, tried)
 
@@ -263,8 +263,10 @@ class Search:
         defect: Defect | None = None,
         chance: Chance | None = None,
     ) -> HopProof:
-        """A hop that is not proven. The first evidence is the call of one that is executed; the
-        data's own gold call is always there.
+        """Return the findings for an unproven hop.
+
+        If the hop is executed, the first evidence is the call. The data's own gold call is always
+        included.
         """
         known = [call.arguments for call in evidence]
         golds = (one for one in self.calls.tried if one.candidate.provenance is Provenance.WRITTEN)
@@ -290,7 +292,7 @@ class Search:
         return proof if read is None else self._with_call(proof, evidence[0], read)
 
     def _with_call(self, proof: HopProof, call: Tried, read: Reading) -> HopProof:
-        """The proof with a call that gives the gold, for whoever plays it."""
+        """Add a call that returns the gold to the proof, for use as the gold call."""
         made = call.candidate
         return replace(
             proof,
@@ -304,14 +306,14 @@ class Search:
 
 
 def _plainness(call: Answering) -> tuple[bool, int, bool]:
-    """The author's call goes before others that answer the same, and a short one before a long."""
+    """Sort the author's call before others with the same answer, and short before long ones."""
     made = call.tried.candidate
     written = made.provenance is Provenance.WRITTEN
     return not written, len(made.arguments), made.provenance not in EXAMPLES
 
 
 def _apart(call: Tried, other: Tried) -> str:
-    """In which arguments two calls differ."""
+    """Describe in which arguments two calls differ."""
     own, its = call.arguments, other.arguments
     names = [name for name in {**own, **its} if own.get(name) != its.get(name)]
     return f"with another {', '.join(map(shown, names))}" if names else "the same one"

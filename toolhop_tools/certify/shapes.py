@@ -1,4 +1,4 @@
-"""How the hops of an item nest: which argument comes from which earlier answer. Pure."""
+"""Nesting of an item's hops: which argument comes from which earlier answer. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolhop_tools.certify.readable import Asked
 from toolhop_tools.words import as_text, letters, name_words, number_of, runs, scalars, words
 
 SHORTEST = 3
-"""Letters of a text below which it is not a part of an answer but chance."""
+"""Minimum number of letters for a text to count as a part of an answer, and not as chance."""
 
 
 class Shape(StrEnum):
@@ -20,18 +20,18 @@ class Shape(StrEnum):
 
     LINEAR = "linear"
     BRANCH = "branch"
-    """An answer is used by several later hops."""
+    """Several later hops use the same answer."""
     JOIN = "join"
     """A hop uses several earlier answers."""
     BRANCH_AND_JOIN = "branch and join"
     PARTLY = "partly nested"
-    """Some hops neither use an answer nor is theirs used, or there are several chains."""
+    """Some hops are not connected to any other, or there are several chains."""
     INDEPENDENT = "independent"
     """No hop uses another's answer."""
 
 
 def edges(asked: Asked, arguments: Mapping[str, JSON]) -> tuple[Edge, ...]:
-    """Where the arguments come from earlier answers: the named ones first, then any."""
+    """Return which arguments come from earlier answers: mentioned answers first, then any."""
     free = [hop for hop, _ in asked.mentions.answers]
     others = [hop for hop in reversed(range(len(asked.earlier))) if hop not in free]
     found: list[Edge] = []
@@ -49,7 +49,7 @@ def edges(asked: Asked, arguments: Mapping[str, JSON]) -> tuple[Edge, ...]:
 
 
 def _whole(asked: Asked, value: list[JSON]) -> int | None:
-    """The earlier hop whose answer is this list, written out."""
+    """Return the earlier hop whose answer is this list, or None."""
     written = letters("".join(as_text(leaf) for _, leaf in scalars(value)))
     lists = [hop for hop, one in enumerate(asked.earlier) if one.strip().startswith(("[", "("))]
     same = [hop for hop in lists if written and letters(asked.earlier[hop]) == written]
@@ -61,7 +61,7 @@ def _edge(
 ) -> Edge | None:
     for hop in free:
         if same_answer(asked.earlier[hop], text):
-            # Of two equal answers the next one is for the next argument.
+            # If two answers are equal, the next argument gets the other one.
             free.append(free.pop(free.index(hop)))
             return Edge(hop + 1, path, equal=True)
     asked_words = words(asked.mentions.text)
@@ -85,7 +85,7 @@ def _made_of(answer: str, text: str) -> bool:
 
 
 def shape(hops: Sequence[Sequence[Edge]]) -> Shape:
-    """The form of a chain, given each hop's edges."""
+    """Return the form of a chain, given the edges of each hop."""
     pairs = {(edge.hop, at) for at, own in enumerate(hops, 1) for edge in own}
     if not pairs:
         return Shape.INDEPENDENT

@@ -1,8 +1,8 @@
-"""The standing of a call: how much of it can be read, before anything is known of its result.
+"""The standing of a call: how well the question supports it, before its result is known.
 
-Three things decide between calls: what the sub-question says verbatim, the order in which it says
-it, and the defaults of the schema. What they leave open stays open. Nothing here sees an answer, so
-that two answers to one question cannot both be favoured. Pure.
+Three things decide between calls: what the sub-question states verbatim, the order in which it does
+so, and the defaults of the schema. Whatever these leave open stays open. Nothing here sees an
+answer, so two answers to one question cannot both be favoured. Pure.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ Arguments = Mapping[str, JSON]
 
 
 class Standing(NamedTuple):
-    """How near a call is to what can be read; of each figure more is nearer."""
+    """Figures of how well the question supports a call; higher is better in each."""
 
     held: int
-    """Things that the sub-question names and the call has."""
+    """Number of mentions in the sub-question that the call contains."""
     chosen: int
-    """Choices of the schema that the sub-question says verbatim."""
+    """Number of schema choices that the sub-question states verbatim."""
     default: int
-    """Minus the options and optional values that depart from the default unasked."""
+    """Minus the number of options and optional values that depart from the default unasked."""
     verbatim: int
-    """Minus the changes that its values have gone through."""
+    """Minus the total distance of the values from the sub-question's own words."""
     roles: int
-    """Values that stand, in the sub-question, beside a word of their parameter's name."""
+    """Number of values next to a word of their parameter's name in the sub-question."""
     order: int
-    """Minus the lists, or pairs of parameters, whose values do not stand in order of mention."""
+    """Minus the number of lists, or groups of parameters, that are not in order of mention."""
 
     def outranks(self, other: Standing) -> bool:
-        """Whether nothing speaks for the other call and something for this one."""
+        """Whether this call is better in some figure and worse in none."""
         return self != other and all(one >= two for one, two in zip(self, other, strict=True))
 
 
 def standing(task: Task, arguments: Arguments) -> Standing:
-    """The standing of a call."""
+    """Return the standing of a call."""
     own = task.leaves(arguments)
     content = [leaf for leaf in own if not leaf.is_option]
     loose = [leaf for leaf in content if leaf.path[0] not in task.required]
@@ -76,21 +76,21 @@ def standing(task: Task, arguments: Arguments) -> Standing:
 
 
 def ungrounded(task: Task, arguments: Arguments) -> list[Leaf]:
-    """The values of a call that nothing gives to somebody who does not see the source."""
+    """Return the values of a call that a reader who does not see the source cannot know."""
     own = task.leaves(arguments)
     out = crowded(task.asked, own)
     return [leaf for leaf in own if leaf in out or ground(task.asked, leaf) is Ground.NOWHERE]
 
 
 def wanted(task: Task) -> list[str]:
-    """What the sub-question names: names, quoted texts, numbers in digits, dates."""
+    """Return the mentions in the sub-question: names, quoted texts, numbers in digits, dates."""
     named = task.asked.mentions
     digits = [number for number in named.numbers if number not in named.ordinals]
     return list(dict.fromkeys([*task.asked.named, *digits, *named.dates]))
 
 
 def holds(own: Sequence[Leaf], name: str) -> bool:
-    """Whether a call has what the sub-question names, in whatever notation."""
+    """Whether a call contains something the sub-question mentions, in whatever notation."""
     given = [as_text(leaf.value) for leaf in own if leaf.value is not None]
     day, whole, number = whole_date(name), letters(name), as_number(name)
     alone = any(
@@ -106,7 +106,7 @@ def holds(own: Sequence[Leaf], name: str) -> bool:
 
 
 def left_out(task: Task, arguments: Arguments) -> list[str]:
-    """Numbers that the sub-question says and neither the call nor the tool's document has."""
+    """Return numbers in the sub-question that neither the call nor the tool's document contains."""
     digits = [n for n in task.asked.mentions.numbers if n not in task.asked.mentions.ordinals]
     shown = task.hop.tool.schema
     document = words(
@@ -117,15 +117,15 @@ def left_out(task: Task, arguments: Arguments) -> list[str]:
 
 
 def is_named(task: Task, leaf: Leaf) -> bool:
-    """Whether a value is a thing that the sub-question names; any text where it names nothing."""
+    """Whether the sub-question mentions a value. If it mentions nothing, any non-option passes."""
     named = wanted(task)
     return any(holds([leaf], name) for name in named) or (not named and not leaf.is_option)
 
 
 def is_chosen(task: Task, leaf: Leaf) -> bool:
-    """Whether the sub-question says a choice verbatim, or the whole name of a switch.
+    """Whether the sub-question states a choice verbatim, or the complete name of a switch.
 
-    A switch of one word is not chosen by that word: "without a fan" has it as well.
+    A switch with a one-word name is not chosen by that word: "without a fan" contains it too.
     """
     if isinstance(leaf.value, bool):
         name = without_articles(parts_of(leaf.name))
@@ -133,20 +133,20 @@ def is_chosen(task: Task, leaf: Leaf) -> bool:
     if not isinstance(leaf.value, str) or not says(task.asked.text, leaf.value):
         return False
     others = [as_text(choice) for choice in leaf.choices if choice != leaf.value]
-    # "Snub cube" says cube as well, and does not mean it.
+    # "Snub cube" contains cube but does not mean it.
     return not any(says(other, leaf.value) and says(task.asked.text, other) for other in others)
 
 
 def _is_open(task: Task, leaf: Leaf) -> bool:
-    """Whether an option is no departure: it is the default, or the sub-question speaks of it.
+    """Whether an option is acceptable: it is the default, or the sub-question alludes to it.
 
-    A default rules out only what is not spoken of at all: any word in common leaves it open.
+    Any word in common counts as an allusion.
     """
     return leaf.value == leaf.schema.get("default") or is_touched(task, leaf)
 
 
 def is_touched(task: Task, leaf: Leaf) -> bool:
-    """Whether the sub-question has a word of a choice, or of a switch that its tool lacks."""
+    """Whether the sub-question has a word of a choice or switch that the tool's name lacks."""
     if isinstance(leaf.value, bool):
         return touches(task.asked.text, leaf.name, task.subject)
     return touches(task.asked.text, as_text(leaf.value), parts_of(task.hop.tool.name))
@@ -174,7 +174,7 @@ _COSTS = {
 
 
 def _changes(task: Task, content: Sequence[Leaf]) -> int:
-    """How far the values of each parameter are from what the sub-question says."""
+    """Return how far the values of each parameter are from the sub-question's words, in total."""
     most: dict[str | int, int] = {}
     for leaf in content:
         if not _is_default(leaf):
@@ -184,13 +184,13 @@ def _changes(task: Task, content: Sequence[Leaf]) -> int:
 
 
 def _role(task: Task, leaf: Leaf) -> bool:
-    """Whether a word of the parameter's name stands beside the value: "a capacity of 20"."""
+    """Whether a word of the parameter's name is next to the value: "a capacity of 20"."""
     near = beside(task.asked, leaf.value) if isinstance(leaf.value, str | int | float) else ()
     return not {*parts_of(leaf.name)}.isdisjoint(near)
 
 
 def _order(task: Task, content: Sequence[Leaf]) -> int:
-    """Whether values that the sub-question lists stand in that order: a list's, or parameters'."""
+    """Return minus the number of lists or parameter groups that are not in order of mention."""
     lists = [list(group) for _, group in itertools.groupby(content, lambda leaf: leaf.path[0])]
     places_of = list(task.properties)
     top = [leaf for leaf in content if len(leaf.path) == 1 and leaf.path[0] in places_of]
@@ -211,9 +211,9 @@ def _in_order(task: Task, group: Sequence[Leaf]) -> int:
 
 
 def _is_listed(task: Task, values: Sequence[JSON]) -> bool:
-    """Whether nothing but *and* stands between values: any other word may turn their order.
+    """Whether the values are separated only by *and*, since other words may reverse their order.
 
-    True as well where the sub-question does not say them: a list that an earlier answer has.
+    Also true if the sub-question does not state them, as for a list in an earlier answer.
     """
     text = words(task.asked.text)
     sizes = [len(name_words(as_text(value))) for value in values]

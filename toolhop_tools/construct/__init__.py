@@ -1,4 +1,4 @@
-"""Making items: what each stage is asked, what its reply must hold, and when an item is accepted.
+"""Building items: the prompt of each stage, the checks of its reply, and the acceptance criteria.
 
-Nothing here asks a model. `toolhop_agents.construct` does, and keeps the ledger.
+Nothing here queries a model. `toolhop_agents.construct` does, and writes the ledger.
 """

@@ -1,4 +1,4 @@
-"""When an item is accepted: criteria, each with the figure that it was judged by. Pure."""
+"""Acceptance criteria for items, each with the figure it was judged by. Pure."""
 
 from __future__ import annotations
 
@@ -23,57 +23,57 @@ from toolhop_tools.words import as_text, scalars, words
 
 
 class Judged(StrEnum):
-    """What has to hold of an item or a task."""
+    """A condition that an item or a task must meet."""
 
     def row(self, figure: JSON, *, holds: bool = True, version: int = VERSION) -> dict[str, JSON]:
-        """The criterion's verdict for the books; `figure` is what it was judged by."""
+        """Return the verdict for the ledger; `figure` is what the criterion was judged by."""
         return {"criterion": self.value, "holds": holds, "figure": figure, "version": version}
 
 
 class Criterion(Judged):
-    """What has to hold of an item with hops."""
+    """A condition that an item with hops must meet."""
 
     PROPERTIES = "properties"
-    """Every tool: all properties hold; `examples` alone may be not applicable."""
+    """Every property holds for every tool; only `examples` may be not applicable."""
     PROVEN = "proven"
-    """Every gold call gives its answer, and other values seldom do. What the search of a
-    certificate says beyond that is a mark: it reads no question."""
+    """Every gold call returns its answer, and calls with other values seldom do. Other findings
+    of the certificate search, which does not interpret the question, are recorded only."""
     STRICT = "strict-answer"
-    """The oracle is right under the strict rule; doing nothing and constants get 0."""
+    """The oracle scores 1 under the strict rule; doing nothing and constant answers score 0."""
     NEEDED = "every-hop-needed"
-    """A later gold call takes each answer, and no later hop is proven without it."""
+    """Each answer is used by a later gold call, and no later hop can be proven without it."""
     NO_JUMP = "no-jump"
-    """No tool gives the final answer to the question's own words."""
+    """No tool returns the final answer when called with words from the question alone."""
     SIBLING = "sibling"
-    """The chain on another record gives another answer."""
+    """The same chain started from another record gives a different answer."""
     NO_TWIN = "no-twin"
-    """No other tool of the item proves a hop."""
+    """No other tool of the item can prove a hop."""
     REPLAY = "replay"
-    """The oracle is right in each sandbox there is, with the same results byte by byte."""
+    """The oracle is right in every available sandbox, and the results match byte for byte."""
     READ = "read"
-    """Blind readers come to the answer, through every hop, from the question and the tools'
-    documents alone. Judged where readers are named; else the item is `unread`."""
+    """Blind readers reach the answer through every hop, given only the question and the tools'
+    documents. Judged only if readers are configured; otherwise the item is `unread`."""
     WORDING = "wording"
-    """With a changed chain the question changes, and so do the plans of its readers."""
+    """Changing the chain changes the question, and with it the readers' plans."""
     CLOSED_BOOK = "closed-book"
-    """In a closed world, a model without tools is never right. Judged where one is named."""
+    """In a closed world, a model without tools, if one is configured, is never right."""
     NO_DUPLICATE = "no-duplicate"
-    """Nor is it like an item that was accepted before it, or one of a test set."""
+    """The item does not repeat an earlier accepted item or an item of a test set."""
     LICENCE = "licence"
-    """What the seed's own licence allows."""
+    """The licence of the seed permits the item."""
     OFFICIAL_SAFE = "official-safe"
-    """The official rule cannot take another answer for the gold. A mark, unless it is asked for."""
+    """The official rule cannot mistake another answer for the gold. Not required by default."""
 
 
 MOST_HITS, MOST_HITS_SHORT = 0.1, 0.5
-"""Share of calls with other values that may give the gold: 2 of 20, and 10 of 20 where the answer
-is a number under 1,000 or has one or two letters."""
+"""Highest share of calls with other values that may return the gold: 2 of 20, or 10 of 20 if the
+answer is a number below 1,000 or at most two letters long."""
 CONSTANTS = ("0", "1", "2", "10", "100", "yes", "no", "true", "unknown", "none")
-"""Answers that must be right for no item."""
+"""Answers that must not be right for any item."""
 
 
 def lucky(answer: str, proof: HopProof) -> bool:
-    """Whether other values give the answer too often."""
+    """Whether calls with other values return the answer too often."""
     if proof.chance is None or not proof.chance.runs:
         return False
     number = plain_number(answer)
@@ -83,7 +83,9 @@ def lucky(answer: str, proof: HopProof) -> bool:
 
 
 def hazards(answer: str, question: str) -> list[str]:
-    """Why the official rule, containment without trailing ``.0``, can be met by accident."""
+    """Return how the official rule (containment without trailing ``.0``) could match by
+    accident.
+    """
     plain = answer.strip().lower()
     parts = {"the answer tags": "<answer></answer>", "the digits": "1234567890",
              "the question": question.lower()}  # fmt: skip
@@ -99,11 +101,11 @@ UNKNOWN = "(not known)"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A search that must prove nothing."""
+    """A search that is expected to prove nothing."""
 
     criterion: Criterion
     hop: int
-    """Whose tool is tried, from 1."""
+    """Number of the hop whose tool is tried, from 1."""
     about: str
     task: Task
 
@@ -111,11 +113,11 @@ class Attempt:
 def attempts(
     item: Item, depends_on: Sequence[Sequence[int]], plan: Sequence[str]
 ) -> Iterator[Attempt]:
-    """The searches that must prove nothing of an item.
+    """Yield the searches that must prove nothing for an item.
 
     Args:
-        depends_on: by hop: the earlier hops that it needs, from 1.
-        plan: the sub-questions with ``{k}``.
+        depends_on: for each hop, the earlier hops it needs, counted from 1.
+        plan: the sub-questions, with ``{k}`` for earlier answers.
     """
 
     def task(hop: Hop, question: str, earlier: tuple[str, ...] = ()) -> Task:
@@ -144,15 +146,16 @@ def attempts(
 # -- ways past a hop, looked for by calls ---------------------------------------------------------
 
 LEAST = 4
-"""Characters of an answer that no longer text has by chance."""
+"""Shortest answer, in characters, that does not occur in longer texts by chance."""
 
 
 def tells_ahead(results: Sequence[Sequence[str]], answers: Sequence[str]) -> bool:
-    """Whether a tool's results hold what a later hop is to find.
+    """Whether the results of a tool already contain the answer of a later hop.
 
     Args:
-        results: by start, the one asked for first: the scalars of what the tool gives.
-        answers: by start: what the later hop finds.
+        results: for each starting record, beginning with the item's own, the scalars in the tool's
+            result.
+        answers: for each starting record, the answer of the later hop.
     """
     rows = list(zip(results, answers, strict=True))
     if not rows:
@@ -167,12 +170,12 @@ def tells_ahead(results: Sequence[Sequence[str]], answers: Sequence[str]) -> boo
 
 
 def _within(text: str, answer: str) -> bool:
-    """Whether a longer text says an answer."""
+    """Whether a clearly longer text contains an answer."""
     return len(words(text)) > len(words(answer)) + 1 and says(text, answer)
 
 
 def with_numbers(schema: Mapping[str, JSON], later: Sequence[Mapping[str, JSON]]) -> Iterator[Call]:
-    """Optional parameters that take a number, with the numbers of later hops' calls."""
+    """Yield optional numeric parameters, each set to a number that a later hop's call uses."""
     numbers = {as_text(leaf): leaf for call in later for _, leaf in scalars(dict(call))
                if isinstance(leaf, int | float) and not isinstance(leaf, bool)}  # fmt: skip
     for name, own in described(schema).items():
@@ -187,10 +190,10 @@ def with_numbers(schema: Mapping[str, JSON], later: Sequence[Mapping[str, JSON]]
 def past(
     written: Mapping[str, JSON], made: Mapping[str, JSON], hops: AbstractSet[int], start: Call
 ) -> Iterator[Call]:
-    """A later hop's call with what an earlier one was given, in the place of what it gave.
+    """Yield variants of a later call that take an earlier hop's input instead of its answer.
 
-    `written` has ``{k}`` for answers, `made` the answers; `hops` are the earlier hop and those
-    between the two.
+    `written` is the later call with ``{k}`` for answers, `made` the same call with the answers
+    filled in; `hops` are the earlier hop and those between the two.
     """
     for name, value in written.items():
         if isinstance(value, str) and not hops.isdisjoint(references(value)):

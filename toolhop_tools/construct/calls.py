@@ -1,4 +1,4 @@
-"""The gold call, and what its result has to be. Pure."""
+"""Checks of the gold call and of its result. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from toolhop_tools.reading import leaf_text, read_result
 from toolhop_tools.words import as_text
 
 LONGEST = 120
-"""Characters of an answer."""
+"""Maximum length of an answer, in characters."""
 Call: TypeAlias = Callable[[Program, Mapping[str, JSON]], Awaitable[Outcome]]
-"""Runs a program with arguments; such as `Session.call`."""
+"""Function that runs a program with arguments, such as `Session.call`."""
 
 
 def call_findings(
@@ -29,7 +29,7 @@ def call_findings(
     depends_on: Sequence[int],
     answers: Sequence[str],
 ) -> Findings:
-    """The checks of a gold call before it runs."""
+    """Check a gold call before it runs."""
     return (
         judged("valid-call", invalid_call(schema.parameters, reply.arguments, answers))
         + judged("references", _references(reply, depends_on))
@@ -57,7 +57,7 @@ def _literal(
 
 
 def _other_values(reply: GoldArguments, first: NewTool) -> Iterator[str]:
-    """The first document's call has to stand."""
+    """Report arguments that differ from the first document's call, which may only be extended."""
     for name, value in first.arguments.items():
         if name in reply.arguments and reply.arguments[name] != value:
             yield (
@@ -67,7 +67,7 @@ def _other_values(reply: GoldArguments, first: NewTool) -> Iterator[str]:
 
 
 def came(outcome: Outcome) -> str:
-    """What came of a call, in words."""
+    """Describe the outcome of a call in words."""
     if isinstance(outcome, Returned):
         return outcome.json_text
     plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
@@ -75,7 +75,7 @@ def came(outcome: Outcome) -> str:
 
 
 def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
-    """The answer in a result; None where there is none at that place."""
+    """Return the answer at a path of the result, or None if there is no scalar there."""
     if not isinstance(outcome, Returned):
         return None
     value = read_result(outcome.json_text)
@@ -88,11 +88,12 @@ def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
 async def walked(
     hops: Iterable[tuple[Tool, GoldArguments]], call: Call, answers: Sequence[str] = ()
 ) -> list[str]:
-    """All answers of a chain; none where it breaks off. `answers` are those of the first hops,
-    where they are known.
+    """Run a chain and return all its answers, or an empty list if a hop gives none.
+
+    `answers` are those of the first hops, if already known; these hops are not run.
 
     Raises:
-        Exception: what `call` raises.
+        Exception: whatever `call` raises.
     """
     known = [*answers]
     for tool, own in [*hops][len(known) :]:
@@ -105,7 +106,7 @@ async def walked(
 
 
 def part_at(value: JSON, path: Sequence[str | int]) -> JSON:
-    """The part of a value at a path; None where there is none."""
+    """Return the part of a value at a path, or None if the path does not exist."""
     for step in path:
         if isinstance(value, dict) and step in value:
             value = value[str(step)]
@@ -119,14 +120,14 @@ def part_at(value: JSON, path: Sequence[str | int]) -> JSON:
 def answer_findings(
     answer: str | None, result: str, facts: JSON, seed_answer: str, path: Sequence[str | int] = ()
 ) -> Findings:
-    """The checks of what the gold call gave.
+    """Check what the gold call returned.
 
     Args:
-        answer: None if the result has none.
-        result: what came, for the repair.
-        facts: what table or pairs say of the call; None if nothing.
-        seed_answer: the seed's own; empty if it has none.
-        path: to the answer in the result, and in a pair's.
+        answer: None if the result has no answer.
+        result: the outcome of the call, quoted in the repair prompt.
+        facts: the value that the table or pairs give for the call; None if they give none.
+        seed_answer: the answer stated by the seed; empty if it states none.
+        path: path to the answer, in the result and in the result of a pair.
     """
     if isinstance(facts, dict | list):
         part = part_at(facts, path)
@@ -146,6 +147,6 @@ def answer_findings(
 
 
 def literals(arguments: Mapping[str, JSON], options: frozenset[str]) -> list[str]:
-    """The scalars of a gold call that are no earlier answers and no options."""
+    """Return the scalars of a gold call that are neither earlier answers nor options."""
     own = {name: value for name, value in arguments.items() if name not in options}
     return [text for text in texts(own) if not references(text) and text]

@@ -1,4 +1,4 @@
-"""Stage C: what can be said of a function without running it, and how it is put together. Pure."""
+"""Stage C: static checks of a function, and assembly of the tool's program. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OUTWARD = frozenset(
 
 
 def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
-    """The tool's program: its table, where it has one, and then its function."""
+    """Return the program of a tool: its table, if it has one, followed by its function."""
     source = f"{table(facts.records)}\n\n{code}" if isinstance(facts, Records) else code
     return Program(source.rstrip() + "\n", schema.name)
 
@@ -34,9 +34,7 @@ def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
 def code_findings(
     code: str, schema: ToolSchema, facts: Records | Pairs, gold: str | None
 ) -> Findings:
-    """The checks of a source as it stands. `gold` is the answer that it must not hold, where it is
-    known.
-    """
+    """Check a source without running it. It must not contain `gold`, the answer, if known."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -67,7 +65,7 @@ def _more(tree: ast.Module, name: str, facts: Records | Pairs) -> Iterator[str]:
 
 
 def is_literal(node: ast.expr) -> bool:
-    """Whether an expression is a value that is written out."""
+    """Whether an expression is a literal value."""
     try:
         ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -86,7 +84,7 @@ def _parameters(tree: ast.Module, schema: ToolSchema) -> Iterator[str]:
 
 
 def _unsteady(tree: ast.Module) -> Iterator[str]:
-    """Reads what can change between calls. State that calls leave is found by running them."""
+    """Report anything that can change between calls, apart from state, which running detects."""
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
@@ -101,7 +99,7 @@ def _unsteady(tree: ast.Module) -> Iterator[str]:
 
 def _gold(tree: ast.Module, gold: str | None, facts: Records | Pairs) -> Iterator[str]:
     number = plain_number(gold or "")
-    # Small numbers are counts, bases and places; a tool with a table needs none.
+    # Small numbers may be counts, bases or indices; a tool with a table needs few.
     telling = number is not None and abs(number) >= (3 if isinstance(facts, Records) else 100)
     for node in ast.walk(tree):
         if not gold or not isinstance(node, ast.Constant) or isinstance(node.value, bool):
@@ -116,5 +114,5 @@ def _gold(tree: ast.Module, gold: str | None, facts: Records | Pairs) -> Iterato
 
 
 def no_gold(source: str, gold: str, facts: Records | Pairs, place: Place) -> Findings:
-    """The same check once the answer is known."""
+    """Check that the source does not contain the gold, once the answer is known."""
     return judged("gold-only-in-table", _gold(ast.parse(source), gold, facts), place)

@@ -1,7 +1,7 @@
-"""A tool's contract: the sentences it renders, its own checks, and the calls that execute it. Pure.
+"""Contracts of tools: the sentences rendered from them, and their own checks. Pure.
 
-What a tool promises is data. The description that a model is shown is the free text of its author
-followed by sentences rendered from that data, and the same data is executed, so that text and
+What a tool promises is data. The description shown to a model is free text by the tool's author,
+followed by sentences rendered from that data. The same data drives the trial calls, so text and
 behaviour cannot differ. Nothing is parsed out of prose.
 """
 
@@ -20,7 +20,7 @@ from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import ToolSchema, canonical
 
 RESULT = "result"
-"""Key of the result's unit among those of parameters."""
+"""Key for the unit of the result, beside the parameters' own names."""
 FORGIVEN: Mapping[Forgives, str] = {
     Forgives.CASE: "upper and lower case",
     Forgives.ACCENTS: "accents",
@@ -34,13 +34,13 @@ FORGIVEN: Mapping[Forgives, str] = {
 
 
 def schema_of(tool: ToolDocument, contract: Contract) -> ToolSchema:
-    """The tool as a model is shown it."""
+    """Return the tool's schema as shown to a model."""
     text = " ".join((tool.description.strip(), *sentences(tool.name, contract)))
     return ToolSchema(tool.name, text, tool.parameters)
 
 
 def sentences(name: str, contract: Contract) -> Iterator[str]:
-    """The sentences that state a contract."""
+    """Yield the sentences that state a contract."""
     yield f"Returns {_form(contract.result_form)}."
     for of, unit in contract.units.items():
         yield f"{'The result' if of == RESULT else of} is in {unit}."
@@ -79,9 +79,9 @@ _KINDS = {
 
 
 def _form(schema: JSON) -> str:
-    """A JSON Schema in words, as far as words are shorter; else as JSON.
+    """Describe a JSON Schema in words if that is shorter, otherwise as JSON.
 
-    A description in it is left out: nothing runs it.
+    Descriptions in it are omitted, since nothing checks them.
     """
     if not isinstance(schema, dict):
         return "a value"
@@ -102,9 +102,9 @@ def _form(schema: JSON) -> str:
 _CLOSED = frozenset({"required", "additionalProperties"})
 _UNRUN = frozenset({"description", "title", "examples", "default", "$comment"})
 LONGEST_UNIT = 40
-"""Characters of a unit."""
+"""Maximum length of a unit, in characters."""
 EXACT = 2**53
-"""Greatest whole number that every reader of JSON takes exactly."""
+"""Largest integer that every JSON reader represents exactly."""
 
 
 # -- the contract by itself ------------------------------------------------------------------------
@@ -113,9 +113,9 @@ EXACT = 2**53
 def contract_findings(
     tool: ToolDocument, contract: Contract, kind: str, gold: Mapping[str, JSON]
 ) -> Findings:
-    """Whether a tool's contract is sound before anything runs.
+    """Check a tool's contract before anything runs.
 
-    `kind` is ``lookup`` or ``compute``; no example may be `gold`, the sub-question's own call.
+    `kind` is ``lookup`` or ``compute``. No example may be `gold`, the sub-question's own call.
     """
     return judged(
         "contract",
@@ -207,7 +207,7 @@ def _covered(tool: ToolDocument, contract: Contract, kind: str) -> Iterator[str]
 
 
 def choices(schema: Mapping[str, JSON]) -> Iterator[tuple[str, JSON]]:
-    """Each value that a parameter lists, and both of a boolean."""
+    """Yield each value that a parameter enumerates, and both values of a boolean."""
     for name, own in described(schema).items():
         if isinstance(own, dict):
             listed = own.get("enum", [True, False] if own.get("type") == "boolean" else None)
@@ -215,7 +215,7 @@ def choices(schema: Mapping[str, JSON]) -> Iterator[tuple[str, JSON]]:
 
 
 def is_text(parameters: Mapping[str, JSON], name: str) -> bool:
-    """Whether a parameter takes a text of any kind."""
+    """Whether a parameter accepts free text."""
     own = described(parameters).get(name)
     return isinstance(own, dict) and own.get("type") == "string" and "enum" not in own
 
@@ -233,7 +233,7 @@ def _examples(tool: ToolDocument, contract: Contract, gold: Mapping[str, JSON]) 
 
 
 def table_findings(contract: Contract, facts: Records | Pairs) -> Findings:
-    """Whether a table is the one that the contract speaks of."""
+    """Check that a table matches its contract."""
     wrong = []
     if isinstance(facts, Records) and contract.covers:
         if contract.covers.records != len(facts.records):

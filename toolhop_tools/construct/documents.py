@@ -1,4 +1,4 @@
-"""Whether a tool's document is sound, and a refined one keeps what held. Pure."""
+"""Checks of a tool's document, and of a refined document against its predecessor. Pure."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _TAKEN = frozenset({"self", "RECORDS"})
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MOST_ADDED = 4
-"""Parameters that a refinement may add."""
+"""Most parameters that a refinement may add."""
 MANY = 8
-"""Choices of a parameter from which a list of them gives no single one away."""
+"""Number of choices from which a parameter's list no longer gives away a single value."""
 
 
 def document_findings(
     reply: NewTool, answers: Sequence[str], earlier: Sequence[ToolSchema]
 ) -> Findings:
-    """The checks of a first document, by the answers and documents of the earlier hops."""
+    """Check a first document against the answers and documents of the earlier hops."""
     name = reply.tool.name
     shared = [f"An earlier hop's tool is called {name} as well; give this one a name of its own."
               for other in earlier if name.casefold() == other.name.casefold()]  # fmt: skip
@@ -45,7 +45,7 @@ def document_findings(
 
 
 def refined_findings(reply: RefinedTool, first: NewTool, answers: Sequence[str]) -> Findings:
-    """The checks of a refined document against the one that it refines."""
+    """Check a refined document against the one it refines."""
     document = reply.tool
     name, before = document.name, first.tool.name
     renamed = [f"The tool was {before} and is now {name}; its name stays."]
@@ -116,9 +116,7 @@ def _parameter(name: str, schema: JSON, *, needed: bool) -> Iterator[str]:
 
 
 def invalid(parameters: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> str:
-    """Why the simulator refuses a call's arguments, cut to 500 characters; empty if it takes
-    them.
-    """
+    """Return why the simulator refuses the arguments, in at most 500 characters; empty if valid."""
     validator = compiled(parameters)
     if fits(validator, parameters, arguments):
         return ""
@@ -131,9 +129,7 @@ def invalid(parameters: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> st
 def invalid_call(
     parameters: Mapping[str, JSON], arguments: Mapping[str, JSON], answers: Sequence[str]
 ) -> Iterator[str]:
-    """The same of a call with ``{k}`` for earlier answers, as a sentence; nothing where it is
-    taken.
-    """
+    """Yield why the simulator would refuse a call that has ``{k}`` for earlier answers."""
     made = cast("dict[str, JSON]", resolved(dict(arguments), answers, parameters))
     if why := invalid(parameters, made):
         yield f"The call {as_json(made)} is not valid under the parameters: {why}"
@@ -159,12 +155,13 @@ def _added(now: Mapping[str, JSON], before: Mapping[str, JSON]) -> Iterator[str]
 
 
 def given_away(document: ToolSchema, answer: str, *, of_keys: bool = False) -> Iterator[str]:
-    """Where a document says an answer, as whole words.
+    """Yield the places where a document contains an answer as whole words.
 
     Args:
-        answer: of any hop; a letter or a number of two digits stands in any text.
-        of_keys: whether a list of at least `MANY` choices may hold it: what a tool knows may be
-            listed, as its errors do. Its own answers may not.
+        answer: the answer of any hop; single characters and two-digit numbers are ignored, since
+            they occur in any text.
+        of_keys: whether a list of at least `MANY` choices may contain it. A tool may list the keys
+            it knows, as its errors do, but not its own answers.
     """
     if len(answer) <= (2 if answer.isdigit() else 1):
         return
@@ -176,9 +173,7 @@ def given_away(document: ToolSchema, answer: str, *, of_keys: bool = False) -> I
 
 
 def _texts(value: JSON, many: int) -> Iterator[str]:
-    """The texts of a schema at every depth; lists of choices of at least `many` are left out, none
-    where it is 0.
-    """
+    """Yield the texts of a schema, skipping lists of `many` or more choices (0 skips none)."""
     if isinstance(value, dict):
         for key, own in value.items():
             if not (key == "enum" and many and isinstance(own, list) and len(own) >= many):

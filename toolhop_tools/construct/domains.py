@@ -1,8 +1,8 @@
-"""Domains of made questions, as in ToolHop's figure 3: a model names each, and merges like ones.
+"""Domains of generated questions, as in ToolHop's figure 3: a model names them, then merges them.
 
-The paper classifies each question by a prompt (its table 9) and comes to 47 domains for 995
-questions. How like ones were merged it does not say; here the same model is shown all names with
-their counts. Pure: whoever asks is passed in.
+The paper classifies each question with a prompt (its table 9) and reports 47 domains for 995
+questions. It does not say how similar names were merged; here the same model sees all names with
+their counts. Pure: the function that queries the model is a parameter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from toolhop_tools.construct.stages import Problem
 from toolhop_tools.model import Item
 
 Ask: TypeAlias = Callable[[str, str, Mapping[str, JSON]], Awaitable[str]]
-"""The id of the item (empty for all of them), the prompt's name, its inputs: the reply's text."""
+"""Function from an item id (empty for all items), a prompt name and its inputs to a reply."""
 CLASSIFY, MERGE = "domain", "domains"
 """Names of the prompts."""
 Reply = TypeVar("Reply", bound=ReplyModel)
@@ -31,21 +31,19 @@ class Classified(ReplyModel):
 
 
 class Group(ReplyModel):
-    """Names that mean the same."""
+    """Names with the same meaning."""
 
     domain: Text
     members: list[Text]
 
 
 class Groups(ReplyModel):
-    """The names that are merged; all others stay."""
+    """The groups of names to merge; all other names stay."""
 
     groups: list[Group]
 
     def problems(self, known: Mapping[str, int]) -> list[str]:
-        """What is wrong with the groups. `known` counts the questions of each name, under its
-        `key`.
-        """
+        """Return what is wrong with the groups. `known` counts questions by `key` of the name."""
         members = [key(name) for group in self.groups for name in group.members]
         twice = [name for name, count in Counter(members).items() if count > 1]
         odd = [name for name in members if name not in known]
@@ -58,13 +56,15 @@ class Groups(ReplyModel):
 
 
 def key(name: str) -> str:
-    """What names share that differ in case and spacing alone."""
+    """Return a key that is equal for names differing only in case or spacing."""
     return " ".join(name.casefold().split())
 
 
 def merged(names: Mapping[str, str], groups: Groups | None) -> dict[str, str]:
-    """By item: its domain after merging, in its most frequent spelling. `names` are by item.
-    Without `groups` what differs in case and spacing alone is merged.
+    """Return the domain of each item after merging, in its most frequent spelling.
+
+    `names` has the domain of each item id. Without `groups`, only names that differ in case or
+    spacing are merged.
     """
     heads = {key(name): key(group.domain) for group in (groups.groups if groups else ())
              for name in group.members}  # fmt: skip
@@ -76,8 +76,9 @@ def merged(names: Mapping[str, str], groups: Groups | None) -> dict[str, str]:
 
 
 async def classify(items: Sequence[Item], ask: Ask) -> dict[str, str]:
-    """By item: its domain. An item whose reply cannot be read, at the second try either, has none;
-    groups that cannot be used merge nothing.
+    """Return the domain of each item id.
+
+    An item is omitted if neither of two replies can be read. Unusable groups merge nothing.
 
     Raises:
         Exception: whatever `ask` raises.
@@ -101,7 +102,7 @@ async def _asked(
     ask: Ask, item: str, prompt: str, given: Mapping[str, JSON], shape: type[Reply],
     check: Callable[[Reply], list[str]],
 ) -> Reply | None:  # fmt: skip
-    """A reply without problems, of two at most."""
+    """Return the first reply without problems, after at most two attempts."""
     inputs = dict(given)
     for _ in range(2):
         reply = shape.read(await ask(item, prompt, inputs))

@@ -1,8 +1,8 @@
-"""Which items repeat another, of their own set or of a test set. Pure.
+"""Detection of items that repeat another item of their own set or of a test set. Pure.
 
 Many items share a pattern, such as *the sum of the digits of the calling code of the country in
-which X stands*. Two of them share most of their words and are different items; two that share
-their values and answers are the same item, in whatever words they ask.
+which X stands*. Two such items share most of their words and are still different. Two items with
+the same values and answers are the same item, however they are worded.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from toolhop_tools.model import Item
 from toolhop_tools.words import bare, runs, words
 
 GRAM = 8
-"""Words in a row that an item must not share with a test set, if a value is among them. Eight
-words without a value, *what is the sum of the digits of the*, stand in items that are not alike."""
+"""Number of consecutive words that an item must not share with a test set if they include a
+value. Eight words without a value, *what is the sum of the digits of the*, also occur in
+unrelated items."""
 VERSION = 3
 """Version of these rules."""
 _WORD = r"[^\W\d_a-zà-öø-ÿ][\w'’-]*"
 _NAME = re.compile(rf"(?<=[^\s.?!:] ){_WORD}(?: {_WORD})*")
-"""Capitalised words in a row, but for the first word of a sentence."""
+"""A run of capitalised words that does not begin a sentence."""
 MASK = "*"
 
 
 def duplicates(items: Sequence[Item]) -> dict[str, str]:
-    """By id: which earlier item an item repeats, and in what. The first of them stays."""
+    """Return, by item id, which earlier item each duplicate repeats and how."""
     first: dict[Hashable, str] = {}
     repeated: dict[str, str] = {}
     for item in items:
@@ -45,7 +46,7 @@ def duplicates(items: Sequence[Item]) -> dict[str, str]:
 
 
 def templates(items: Sequence[Item]) -> dict[str, str]:
-    """By id: the first item with the same question and sub-questions, values aside."""
+    """Map each item id to the first item whose questions are the same apart from their values."""
     first: dict[tuple[str, ...], str] = {}
 
     def template(item: Item) -> tuple[str, ...]:
@@ -56,7 +57,7 @@ def templates(items: Sequence[Item]) -> dict[str, str]:
 
 
 def crowded(items: Sequence[Item], most: int) -> dict[str, str]:
-    """By id: the template of an item that `most` items before it share."""
+    """Return, by id, a reason for each item whose template `most` earlier items already share."""
     counts = Counter[str]()
     reasons: dict[str, str] = {}
     for name, first in templates(items).items():
@@ -67,22 +68,22 @@ def crowded(items: Sequence[Item], most: int) -> dict[str, str]:
 
 
 class Against:
-    """Test sets, by what gives an item of theirs away."""
+    """Test sets, indexed by what identifies their items."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._marks: dict[Hashable, str] = {}
         self._grams: dict[tuple[str, ...], tuple[str, bool]] = {}
-        """Each with its item, and whether it holds one of that item's values."""
+        """Each gram with its item, and whether it contains one of that item's values."""
         for item in items:
             values = values_of(item)
             self._marks = dict.fromkeys(_marks(item), item.id) | self._marks
             for gram in _grams_of(item):
-                # Without hops nobody knows which words are values.
+                # Without hops it is not known which words are values.
                 if not self._grams.get(gram, ("", False))[1]:
                     self._grams[gram] = item.id, not item.hops or _holds(gram, values)
 
     def overlap(self, item: Item) -> str:
-        """What an item shares with a test set, and where; empty if nothing that counts."""
+        """Describe what an item shares with a test set; empty if nothing significant."""
         for mark, shared in _marks(item).items():
             if mark in self._marks:
                 return f"{shared} as item {self._marks[mark]}"
@@ -95,8 +96,10 @@ class Against:
 
 
 def values_of(item: Item) -> frozenset[str]:
-    """What differs between items of a template: answers, and the values of gold calls but for
-    options. Names in the questions stand for the values of a gold call that is not known.
+    """Return the values that differ between items of one template.
+
+    These are the answers and the arguments of gold calls, except options. If a gold call is
+    unknown, names in the questions are used instead.
     """
     values = [item.answer, *(hop.answer for hop in item.hops)]
     for hop in item.hops:
@@ -108,7 +111,7 @@ def values_of(item: Item) -> frozenset[str]:
 
 
 def masked(text: str, values: Iterable[str]) -> str:
-    """The words of a text with one `MASK` in the place of values and numbers in a row."""
+    """Return the words of a text with each run of values and numbers replaced by one `MASK`."""
     spelled = " ".join(words(text))
     given = {" ".join(words(value)) for value in values} - {""}
     for value in sorted(given, key=lambda value: (-len(value), value)):
@@ -117,12 +120,12 @@ def masked(text: str, values: Iterable[str]) -> str:
 
 
 def grams(text: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
-    """The runs of `size` words; none if there are fewer words."""
+    """Return every run of `size` words; none if the text is shorter."""
     return (tuple(text[at : at + size]) for at in range(len(text) - size + 1))
 
 
 def _marks(item: Item) -> dict[Hashable, str]:
-    """What no other item may have, each in words."""
+    """Return what must be unique to an item, each mark with its description."""
     marks: dict[Hashable, str] = {("question", words(item.question)): "the same question"}
     answers = tuple(bare(hop.answer) for hop in item.hops)
     values = _words(values_of(item))
@@ -140,7 +143,7 @@ def _grams_of(item: Item) -> Iterator[tuple[str, ...]]:
 
 
 def _holds(gram: Sequence[str], values: Iterable[str]) -> bool:
-    """Whether words in a row hold a number or a value."""
+    """Whether a gram contains a digit or a value."""
     return any(sign.isdigit() for word in gram for sign in word) or any(
         runs(words(value), gram) for value in values
     )

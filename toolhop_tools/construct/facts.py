@@ -1,4 +1,4 @@
-"""The table of a tool that looks up, or what a tool that computes gives. Pure."""
+"""Facts of a tool: the table of a lookup tool, or sample pairs of a computing tool. Pure."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from toolhop_tools.model import canonical
 from toolhop_tools.words import as_text, bare
 
 LEAST = 8
-"""Records of a table, or pairs."""
+"""Fewest records of a table, or fewest pairs."""
 LEAST_DISTINCT = 0.9
-"""Share of a table's records whose answer no other record has."""
+"""Smallest share of a table's records whose answer is unique."""
 TABLE = "RECORDS"
-"""Name that the code finds its table under."""
+"""Name of the table in the code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a hop's facts have to hold."""
+    """The requirements on a hop's facts."""
 
     arguments: Mapping[str, JSON]
-    """The gold call, with earlier answers in place."""
+    """The gold call with earlier answers filled in."""
     others: tuple[str, ...] = ()
-    """Answers that the hop before gives for its other records. At least one has to be found."""
+    """Answers of the previous hop for its other records; the table must know at least one."""
     uses: tuple[str, ...] = ()
-    """Parameters that take them."""
+    """Parameters that take the previous hop's answers."""
     answer: str = ""
-    """The seed's own, where it has one."""
+    """The answer stated by the seed; empty if it states none."""
     allowed: tuple[Mapping[str, JSON], ...] = ()
-    """Records of the seed, where no others may be used."""
+    """Records of the seed; if there are any, no others may be used."""
 
 
 def as_pairs(facts: Records | Pairs) -> list[Pair]:
-    """What calls have to give: of a table, each record's answer."""
+    """Return the calls that the facts cover, with their results: for a table, one per record."""
     if isinstance(facts, Pairs):
         return facts.pairs
     answer = facts.lookup.answer
@@ -53,7 +53,7 @@ def as_pairs(facts: Records | Pairs) -> list[Pair]:
 
 
 def by_choice(facts: Records, parameters: Mapping[str, JSON]) -> list[Pair]:
-    """What calls have to give that choose a field, where a parameter lists fields."""
+    """Return the expected results of calls that select a field through an enumerated parameter."""
     return [
         Pair(arguments={**record_call(facts, record), name: field}, result=record[field])
         for name, field in choices(parameters)
@@ -63,13 +63,13 @@ def by_choice(facts: Records, parameters: Mapping[str, JSON]) -> list[Pair]:
 
 
 def table(records: Sequence[Mapping[str, JSON]]) -> str:
-    """Records as source text that gives them the name `TABLE`."""
+    """Return source text that assigns the records to `TABLE`."""
     rows = ",\n".join(f"    {dict(record)!r}" for record in records)
     return f"{TABLE} = [\n{rows},\n]\n"
 
 
 def moved(facts: Records) -> Records:
-    """The table with what each record says of its key moved on to the next record."""
+    """Return the table with the values of each record moved on to the next key."""
     keys = {*facts.lookup.parameters.values()}
     rest = [{f: v for f, v in record.items() if f not in keys} for record in facts.records]
     rows = zip(facts.records, [*rest[1:], *rest[:1]], strict=True)
@@ -78,7 +78,7 @@ def moved(facts: Records) -> Records:
 
 
 def expected(facts: Records | Pairs, arguments: Mapping[str, JSON]) -> JSON:
-    """What the facts say of a call; None where they say nothing."""
+    """Return the result that the facts give for a call, or None if they give none."""
     for pair in as_pairs(facts):
         if isinstance(facts, Pairs) and pair.arguments.keys() != arguments.keys():
             continue
@@ -90,7 +90,7 @@ def expected(facts: Records | Pairs, arguments: Mapping[str, JSON]) -> JSON:
 def facts_findings(
     facts: Records | Pairs, parameters: Mapping[str, JSON], contract: Contract, wanted: Wanted
 ) -> Findings:
-    """The checks of facts, against the refined document, its contract and the hop's call."""
+    """Check facts against the refined document, its contract and the hop's call."""
     findings = judged("enough", _few(facts)) + judged("calls", _invalid(facts, parameters))
     if isinstance(facts, Pairs):
         findings += judged("distinct", _constant(facts))
@@ -130,7 +130,7 @@ def _constant(facts: Pairs) -> Iterator[str]:
 
 
 def _no_call(facts: Pairs, wanted: Wanted) -> Iterator[str]:
-    """The call itself has to be worked out without the code, as no other pair speaks for it."""
+    """Check that a pair covers the gold call, whose result must be worked out without the code."""
     call = canonical(dict(wanted.arguments))
     if not any(canonical(pair.arguments) == call for pair in facts.pairs):
         text = as_json({**wanted.arguments})
@@ -223,7 +223,7 @@ def _equal(given: JSON, known: JSON) -> bool:
 def other_calls(
     facts: Records | Pairs, arguments: Mapping[str, JSON], most: int = LEAST
 ) -> Sequence[Call]:
-    """Calls that ask the same of other records, or of other inputs."""
+    """Return at most `most` calls that ask the same of other records or inputs."""
     fixed = facts.lookup.fixed if isinstance(facts, Records) else {}
     made = (
         {**arguments, **{n: v for n, v in pair.arguments.items() if n not in fixed}}

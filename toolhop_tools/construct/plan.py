@@ -1,6 +1,6 @@
-"""Whether the hops are a chain that has to be walked, and its question can be asked. Pure.
+"""Checks that the hops form a chain and that the question can be asked. Pure.
 
-What a question means is read by readers, who see it without the chain.
+The meaning of a question is judged by readers, who do not see the chain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from toolhop_tools.model import Hop
 
 
 def plan_findings(plan: Decomposition, seed: Seed) -> Findings:
-    """The checks of a decomposition."""
+    """Check a decomposition."""
     hops = plan.hops
     answer = seed.sub_task[-1][1] if seed.sub_task else seed.answer
     return (
@@ -31,10 +31,10 @@ def plan_findings(plan: Decomposition, seed: Seed) -> Findings:
 
 
 def leaks(questions: Sequence[str], answer: str) -> Iterator[str]:
-    """Sub-questions that say an answer, looked at with ``{k}`` in place.
+    """Yield sub-questions that state an answer, once ``{k}`` is filled in.
 
-    A part of what ``{k}`` stands for, such as a first name or a last letter, is no leak. That each
-    hop is needed is shown by execution.
+    A part of what ``{k}`` stands for, such as a first name or a last letter, is not a leak. Whether
+    each hop is needed is tested by execution.
     """
     for number, question in enumerate(questions, 1):
         if tells(REFERENCE.sub("", question), answer):
@@ -80,7 +80,7 @@ def _shared(hops: Sequence[PlannedHop]) -> Iterator[str]:
 
 
 def of_answers(seed: Seed) -> Decomposition:
-    """The plan that a seed's own sub-questions make: an earlier answer in one is a reference."""
+    """Return the plan of a seed's own sub-questions, with references for earlier answers."""
     answers = [answer for _, answer in seed.sub_task]
     texts = [_referring(asked, answers[:at]) for at, (asked, _) in enumerate(seed.sub_task)]
     return Decomposition(
@@ -89,14 +89,14 @@ def of_answers(seed: Seed) -> Decomposition:
 
 
 def _referring(question: str, earlier: Sequence[str]) -> str:
-    """The question with references for earlier answers.
+    """Replace earlier answers in a question by references.
 
-    The longest spelling is taken first, so that no part of it is taken for another answer. Of
-    hops with the same answer, the last ones are meant, in order of mention.
+    Longer spellings are replaced first, so that no part of one is mistaken for another answer. If
+    several hops share an answer, its mentions refer to the last of these hops, in order.
     """
     by_spelling: dict[str, list[int]] = {}
     for number, answer in enumerate(earlier, 1):
-        # An answer, and the same without what stands after a comma or in brackets at its end.
+        # The answer, and its short form without anything after a comma or bracket.
         short = answer.split(",")[0].split(" (")[0].strip()
         for spelling in filter(None, dict.fromkeys((answer, short))):
             by_spelling.setdefault(spelling, []).append(number)
@@ -112,11 +112,11 @@ def _referring(question: str, earlier: Sequence[str]) -> str:
 # -- the question --------------------------------------------------------------------------------
 
 SHORTEST, LONGEST = 15, 1_500
-"""Characters of a question."""
+"""Minimum and maximum length of a question, in characters."""
 
 
 def question_findings(question: str, hops: Sequence[Hop]) -> Findings:
-    """The checks of a question; the hops' gold calls hold ``{k}`` for earlier answers."""
+    """Check a question; the hops' gold calls have ``{k}`` for earlier answers."""
     return (
         judged("a-question", _form(question))
         + judged("no-answer", _given_away(question, hops))
@@ -132,7 +132,7 @@ def _form(question: str) -> Iterator[str]:
 
 
 def _given_away(question: str, hops: Sequence[Hop]) -> Iterator[str]:
-    """The last answer anywhere; others beside the values that calls need, which may hold them."""
+    """Report the last answer anywhere, and other answers outside the values that calls need."""
     rest = question
     for hop in hops:
         for value in literals(hop.gold.arguments if hop.gold else {}, frozenset()):

@@ -1,4 +1,4 @@
-"""Prompts: packaged text files, each of which a study can replace. Pure but for reading them."""
+"""Prompts: packaged text files, each of which a study can replace."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ NAMES = (
     *("decompose", "propose", "tool", "refine", "facts_lookup", "facts_compute", "code", "call"),
     *("second", "question", "domain", "domains", "repair"),
 )
-"""The files, without ``.txt``. `repair` is sent after a reply that a check speaks against; `second`
-goes to another model than the one that makes items."""
+"""File names without ``.txt``. `repair` is sent when a reply fails a check; `second` goes to a
+different model than the one that builds items."""
 EXAMPLES = ("example_chain", "example_fork", "example_join")
-"""Of nested tasks; one goes with each `chain`."""
+"""Examples of nested tasks; one accompanies each `chain` prompt."""
 _FIELD = "{problems}"
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """The texts by name."""
+    """Prompt texts by name."""
 
     texts: Mapping[str, str]
 
     def version(self, name: str) -> str:
-        """Twelve hex digits of the text's SHA-256."""
+        """Return the first twelve hex digits of the text's SHA-256."""
         return hashlib.sha256(self.texts[name].encode()).hexdigest()[:12]
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all texts."""
+        """SHA-256 of all texts together."""
         text = json.dumps(dict(self.texts), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def repair(self, problems: Sequence[Problem]) -> str:
-        """What is wrong with a reply."""
+        """Return the message that lists what is wrong with a reply."""
         return self.texts["repair"].replace(
             _FIELD, "\n".join(f"- {problem.message}" for problem in problems)
         )
@@ -53,11 +53,12 @@ def load(
     names: Sequence[str] = NAMES,
     package: str = "toolhop_tools.construct",
 ) -> Prompts:
-    """The packaged texts, those in `folder` in their place. `names` are those of a `package`, which
-    has them in its folder ``prompts``.
+    """Read the packaged texts; files in `folder` replace texts of the same name.
+
+    `names` are the prompts of a `package`, which keeps them in its folder ``prompts``.
 
     Raises:
-        BadChoice: the folder has none of them, one of another name, or one that lacks its field.
+        BadChoice: the folder has no prompt, an unknown prompt, or one that lacks its field.
     """
     home = files(package) / "prompts"
     texts = {name: (home / f"{name}.txt").read_text(encoding="utf-8") for name in names}
@@ -83,9 +84,9 @@ load_nested = partial(
     names=("chain", *EXAMPLES, "meaning", "task", "rebuild", "repair"),
     package="toolhop_tools.construct.nested",
 )
-"""The prompts of nested tasks; see `load`."""
+"""Read the prompts of nested tasks; see `load`."""
 
 
 def inputs(stage: Stage, values: Mapping[str, JSON]) -> str:
-    """The inputs of a stage, as the message after the prompt has them."""
+    """Format the inputs of a stage as the message that follows the prompt."""
     return json.dumps({"stage": stage.value, **values}, ensure_ascii=False, indent=1)

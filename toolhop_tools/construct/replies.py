@@ -1,4 +1,4 @@
-"""What a model replies at each stage: a JSON object, no field more, no type other."""
+"""Reply of a model at each stage: a JSON object with exactly the declared fields and types."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from toolhop_tools.replied import json_in
 from toolhop_tools.words import scalars
 
 PARSE = "parse"
-"""Name of the check that a reply has the form its stage asks for."""
+"""Name of the check that a reply has the form required by its stage."""
 MOST_CHARS = 200_000
-"""Length of a reply; no stage needs as much."""
+"""Maximum length of a reply, in characters; no stage needs as much."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class ReplyModel(BaseModel):
-    """Strict parsing, shared by all replies."""
+    """A strictly parsed reply, the base of all replies."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @classmethod
     def read(cls, text: str) -> Self | Problem:
-        """Parse a reply; a `Problem` says what is wrong with it.
+        """Parse a reply, or return the `Problem` with it.
 
-        Refused are a key that stands twice in an object, numbers that JSON cannot keep, and
-        invisible characters.
+        Duplicate keys of an object, numbers that JSON cannot represent, and invisible characters
+        are refused.
         """
         if len(text) > MOST_CHARS:
             return _unread(f"it has {len(text):,} characters, and at most {MOST_CHARS:,} are read")
@@ -55,7 +55,7 @@ def _unread(why: str) -> Problem:
 
 
 def _fault(text: str) -> str:
-    """What is wrong with a JSON text beyond its shape; empty if nothing is."""
+    """Return what is wrong with a JSON text apart from its shape; empty if nothing is."""
     faults: list[str] = []
     names: list[str] = []
 
@@ -78,7 +78,7 @@ def _fault(text: str) -> str:
 
 
 def invisible(text: str) -> str:
-    """What is wrong with a text that has a character nobody sees; empty if it has none."""
+    """Describe the first invisible character of a text; empty if there is none."""
     for sign in text:
         if sign not in "\n\r\t" and unicodedata.category(sign) in _INVISIBLE:
             return f"the character U+{ord(sign):04X} in {text[:60]!r} is invisible; leave it out"
@@ -99,14 +99,14 @@ class Decomposition(ReplyModel):
 
 
 class Pair(ReplyModel):
-    """A call, and what it gives."""
+    """A call and its result."""
 
     arguments: dict[str, JSON]
     result: JSON
 
 
 class Forgives(StrEnum):
-    """A difference in spelling that a tool forgives in the texts it is given."""
+    """A spelling difference that a tool ignores in its text arguments."""
 
     CASE = "case"
     ACCENTS = "accents"
@@ -116,7 +116,7 @@ class Forgives(StrEnum):
 
 
 class Limit(ReplyModel):
-    """The numbers that a parameter may have; outside, the call gives an error."""
+    """The range of a numeric parameter; outside it, the call returns an error."""
 
     parameter: Text
     least: int | float | None = None
@@ -124,42 +124,42 @@ class Limit(ReplyModel):
 
 
 class Covers(ReplyModel):
-    """What a lookup tool knows."""
+    """The knowledge of a lookup tool."""
 
     records: int
-    """Size of its table."""
+    """Number of records in its table."""
     key: list[str] = Field(min_length=1)
-    """Parameters that find a record together."""
+    """Parameters that together identify a record."""
 
 
 class Contract(ReplyModel):
-    """What a tool promises, as data: rendered into its document's sentences, and executed."""
+    """The promises of a tool, as data: rendered in its document, and tested by calls."""
 
     examples: list[Pair] = Field(default_factory=list, max_length=12)
     forgives: list[Annotated[Forgives, Field(strict=False)]] = Field(default_factory=list)
     units: dict[str, Text] = Field(default_factory=dict)
-    """By parameter, or ``result``."""
+    """Unit of each parameter, or of the ``result``."""
     result_form: dict[str, JSON]
-    """JSON Schema of what a call gives that is no error."""
+    """JSON Schema of every result that is not an error."""
     limits: list[Limit] = Field(default_factory=list)
     errors: dict[str, Text] = Field(default_factory=dict)
-    """By key parameter: the error for a key that is not known; ``{given}`` and ``{known}`` in it
-    stand for the key and for all known ones."""
+    """Error for an unknown key, by key parameter; ``{given}`` and ``{known}`` in it stand for
+    that key and for all known keys."""
     covers: Covers | None = None
-    """Of a lookup tool."""
+    """Knowledge of a lookup tool; None for other tools."""
 
 
 class ToolDocument(ReplyModel):
-    """A tool as a model is shown it, but for the sentences that its contract renders."""
+    """A tool as shown to a model, except for the sentences rendered from its contract."""
 
     name: Text
     description: Text
-    """What the tool is about; it promises nothing."""
+    """Subject of the tool; promises belong in the contract."""
     parameters: dict[str, JSON]
 
 
 class RefinedTool(ReplyModel):
-    """Document and contract."""
+    """A refined document with its contract."""
 
     analysis: str
     tool: ToolDocument
@@ -171,54 +171,55 @@ class NewTool(RefinedTool):
 
     kind: Literal["lookup", "compute"]
     arguments: dict[str, JSON]
-    """Values that are earlier answers are written ``{1}``."""
+    """Arguments of the call; earlier answers are written as ``{1}``."""
 
 
 class LookedUp(ReplyModel):
-    """Which call finds a record, and which of its fields is the answer."""
+    """The call that finds a record, and the field of the record that is the answer."""
 
     parameters: dict[str, str]
-    """By parameter: the field whose value it is given."""
+    """Field whose value each parameter takes."""
     fixed: dict[str, JSON] = Field(default_factory=dict)
-    """Other arguments of the call, such as the choice of a field."""
+    """Other arguments of the call, such as the selected field."""
     answer: Text
 
 
 class Records(ReplyModel):
-    """The table of a tool that looks something up."""
+    """The table of a lookup tool."""
 
     records: list[dict[str, str | int | float | bool]]
     lookup: LookedUp
 
 
 class Pairs(ReplyModel):
-    """What a computing tool gives, worked out without its code."""
+    """Expected results of a computing tool, worked out without its code."""
 
     pairs: list[Pair]
 
 
 class Code(ReplyModel):
-    """The function."""
+    """The source of the function."""
 
     analysis: str
     code: Text
 
 
 class GoldArguments(ReplyModel):
-    """The hop's call, and where in its result the answer stands."""
+    """The gold call of a hop, and the path to the answer in its result."""
 
     arguments: dict[str, JSON]
-    """With ``{k}`` for the answer of hop k."""
+    """Arguments of the call, with ``{k}`` for the answer of hop k."""
     answer_path: list[str | int] = Field(default_factory=list)
 
     def call(self, parameters: Mapping[str, JSON], answers: Sequence[str]) -> dict[str, JSON]:
-        """The arguments with earlier answers in place, by the schema of the tool's parameters."""
+        """Return the arguments with earlier answers filled in, typed by the parameters' schema."""
         return cast("dict[str, JSON]", resolved(self.arguments, answers, parameters))
 
 
 class WrittenHop(GoldArguments):
-    """How a hop depends on earlier answers, for other items of its family: question and call with
-    ``{k}`` for them. The facts of a table stand in the tool's source.
+    """A hop with ``{k}`` for earlier answers, for other items of its family.
+
+    The facts of a table are in the tool's source.
     """
 
     question: str
@@ -232,7 +233,7 @@ class FinalQuestion(ReplyModel):
 
 
 def normalised(text: str) -> str:
-    """One text for replies that say the same: JSON without its spacing, code as its syntax tree."""
+    """Return a reply without formatting, such as JSON spacing or comments in code."""
     try:
         value = json.loads(json_in(text))
     except (ValueError, RecursionError):
@@ -245,7 +246,7 @@ def normalised(text: str) -> str:
 
 
 def same_code(source: str) -> str:
-    """A source as its syntax tree, without comments and spacing; the text if it does not parse."""
+    """Return a source as its syntax tree, without comments; unparsable text is unchanged."""
     try:
         return ast.dump(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

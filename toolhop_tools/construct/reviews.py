@@ -1,7 +1,7 @@
-"""Verdicts of people on made data, each given without seeing the others'. Pure.
+"""Human verdicts on generated data, each given without seeing the others'. Pure.
 
 As in NesTools' paper (section 3.3), two people judge each item independently and a third settles
-their differences. Each first works out an answer of their own.
+their differences. Each reviewer first works out an answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Ruling(StrEnum):
     ACCEPT = "accept"
     REJECT = "reject"
     SKIP = "skip"
-    """Not judged yet: the item comes up again after the others."""
+    """Not judged yet: the item is shown again after the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,40 +34,40 @@ class Review:
     reviewer: str
     item: str
     digest: str
-    """Of the item as it was shown; the verdict counts for no other version."""
+    """Digest of the item as shown; the verdict applies to no other version."""
     ruling: Ruling
     reason: str = ""
     settles: bool = False
-    """Whether it settles a difference between other reviewers."""
+    """Whether the review settles a disagreement between other reviewers."""
     at: str = ""
-    """When, in UTC."""
+    """Time of the review, in UTC."""
     derived: str | None = None
-    """The reviewer's own answer, given before the gold was shown; None where none was asked for."""
+    """The reviewer's own answer, given before the gold was shown; None if not requested."""
     agreed: bool | None = None
-    """Whether `derived` is the gold under the strict rule."""
+    """Whether `derived` equals the gold under the strict rule."""
     drawn: tuple[int, int] | None = None
-    """Size and seed of the random sample that the item was shown in."""
+    """Size and seed of the random sample that contained the item."""
 
     def to_json(self) -> dict[str, JSON]:
-        """A row of the file, for `REVIEW` to read; what was not asked for is left out."""
+        """Return a row of the file, as `REVIEW` reads it, without unused fields."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @property
     def judges(self) -> bool:
-        """Whether it accepts or rejects."""
+        """Whether the review accepts or rejects the item."""
         return self.ruling is not Ruling.SKIP
 
 
 REVIEW = TypeAdapter(Review)
 Standing: TypeAlias = Mapping[str, Mapping[str, Review]]
-"""By item and reviewer: the last review."""
+"""Last review by item and reviewer."""
 
 
 def standing(reviews: Iterable[Review], digests: Mapping[str, str]) -> dict[str, dict[str, Review]]:
-    """The last review by each reviewer of each item as it is now.
+    """Return each reviewer's last review of the current version of each item.
 
-    Reviews come oldest first. `digests` are today's items', by id; reviews of other items and
-    versions are left out.
+    Reviews are ordered from oldest to newest. `digests` has the current digest of each item id;
+    reviews of other items and versions are ignored.
     """
     words: dict[str, dict[str, Review]] = {item: {} for item in digests}
     for review in reviews:
@@ -77,20 +77,20 @@ def standing(reviews: Iterable[Review], digests: Mapping[str, str]) -> dict[str,
 
 
 def _independent(words: Mapping[str, Review]) -> list[Review]:
-    """Verdicts that were given without seeing others."""
+    """Return the verdicts given without seeing others."""
     return [review for review in words.values() if review.judges and not review.settles]
 
 
 def is_disputed(words: Mapping[str, Review]) -> bool:
-    """Whether reviewers differ on an item, settled or not."""
+    """Whether reviewers disagree on an item, even if the disagreement was settled."""
     return len({review.ruling for review in _independent(words)}) > 1
 
 
 def fate(words: Mapping[str, Review], *, accepts: int = 0) -> Ruling:
-    """What reviews make of an item: `Ruling.REJECT` keeps it out of an export.
+    """Return the overall ruling on an item; `Ruling.REJECT` excludes it from exports.
 
-    The last settling verdict decides. Without one, an item that anybody rejects is rejected, and
-    one that fewer than `accepts` people accept is `Ruling.SKIP`: not judged yet.
+    The last settling verdict decides. Without one, an item that anybody rejects is rejected, and an
+    item with fewer than `accepts` acceptances is `Ruling.SKIP`: not judged yet.
     """
     settling = [review for review in words.values() if review.settles and review.judges]
     if settling:
@@ -102,7 +102,7 @@ def fate(words: Mapping[str, Review], *, accepts: int = 0) -> Ruling:
 
 
 def pairs_of(standing: Standing) -> dict[tuple[str, str], dict[str, tuple[Ruling, Ruling]]]:
-    """The verdicts of each two reviewers, by item that both judged independently."""
+    """For each pair of reviewers, return both verdicts on items that both judged independently."""
     pairs: dict[tuple[str, str], dict[str, tuple[Ruling, Ruling]]] = {}
     for item, words in standing.items():
         ordered = sorted(_independent(words), key=lambda review: review.reviewer)
@@ -113,9 +113,9 @@ def pairs_of(standing: Standing) -> dict[tuple[str, str], dict[str, tuple[Ruling
 
 
 def sample(digests: Mapping[str, str], size: int, seed: int) -> list[str]:
-    """Ids of a random sample, in random order.
+    """Return the ids of a random sample, in random order.
 
-    The same seed gives everybody the same sample, and a smaller one is the beginning of a larger.
+    The same seed gives everybody the same sample, and a smaller sample is a prefix of a larger one.
     """
 
     def rank(item: str) -> str:
@@ -126,19 +126,18 @@ def sample(digests: Mapping[str, str], size: int, seed: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What reviewers say of a random sample."""
+    """Review results for a random sample."""
 
     size: int
     seed: int
     judged: int
-    """Items up to the last one that anybody looked at."""
+    """Number of items up to the last one that anybody reviewed."""
     wrong: int
-    """Those of them that are rejected or lack a verdict, so that skipping what is hard lowers
-    nothing."""
+    """Number of those that are rejected or unjudged, so that skipping hard items does not help."""
 
 
 def samples(standing: Standing, digests: Mapping[str, str]) -> list[Drawn]:
-    """The random samples that reviews were made in, the largest of each seed."""
+    """Return the random samples that were reviewed, the largest of each seed."""
     reviews = [review for words in standing.values() for review in words.values()]
     sizes: dict[int, int] = {}
     for size, seed in (review.drawn for review in reviews if review.drawn):

@@ -1,4 +1,4 @@
-"""A second implementation: two functions, written from one document, on the same calls. Pure."""
+"""Comparison of two functions, written independently from one document, on the same calls. Pure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from toolhop_tools.model import ToolSchema, canonical
 from toolhop_tools.properties.draw import drawn
 
 DRAWN = 80
-"""Calls that are made from the schema."""
+"""Number of calls generated from the schema."""
 SHOWN_CHARS = 300
 
 
 def call_set(schema: ToolSchema, facts: Records | Pairs, seed: int) -> list[Call]:
-    """Calls on which two implementations are compared: those of the facts, each with every option,
-    and others made from the schema.
+    """Return calls for comparing two implementations.
 
-    Of a schema from which no calls can be made, the facts' calls alone are taken.
+    These are the calls of the facts, each also with every choice of each option, and calls
+    generated from the schema if it allows that.
     """
     # Hypothesis takes half a second to import.
     from toolhop_tools.strategies.errors import UnsatisfiableSchema, UnsupportedSchema
@@ -47,41 +47,39 @@ def call_set(schema: ToolSchema, facts: Records | Pairs, seed: int) -> list[Call
 
 
 def invented(facts: Records | Pairs) -> list[Records | Pairs]:
-    """The facts, and the same table with what it says of its keys moved on."""
+    """Return the facts and, for a table, a copy with the answers moved to other keys."""
     return [facts, moved(facts)] if isinstance(facts, Records) else [facts]
 
 
 class Difference(NamedTuple):
-    """A call that two implementations answer differently."""
+    """A call to which two implementations give different results."""
 
     call: Call
     first: JSON
-    """By the tool's own code."""
+    """Result of the tool's own code."""
     second: JSON
     table: int = 0
-    """Which of `invented`."""
+    """Index of the table in `invented`."""
 
 
 def differences(
     calls: Sequence[Call], first: Sequence[JSON], second: Sequence[JSON], table: int = 0
 ) -> list[Difference]:
-    """The calls that are answered differently, that with the shortest arguments first; errors are
-    all alike.
-    """
+    """Return the calls with different results, shortest first; all errors count as equal."""
     rows = zip(calls, first, second, strict=True)
     unlike = [Difference(call, a, b, table) for call, a, b in rows if not equal(a, b)]
     return sorted(unlike, key=lambda row: (table, len(_json(row.call)), _json(row.call)))
 
 
 def decided(unlike: Sequence[Difference], third: Sequence[JSON] | None) -> tuple[Stage | None, str]:
-    """The stage at fault for the differences, and the shortest one in words for a repair.
+    """Return the stage at fault for the differences, and a repair message about the shortest one.
 
-    None is at fault where a third implementation agrees with the code everywhere: the second
-    misread the document. The document is the fault of `Stage.REFINE`.
+    The stage is None if a third implementation always agrees with the code: the second misread the
+    document. It is `Stage.REFINE` if the document is at fault.
 
     Args:
-        unlike: the differences of code and second implementation; not empty.
-        third: what a third implementation gives for each of these calls; None without one.
+        unlike: differences between the code and the second implementation; not empty.
+        third: results of a third implementation for these calls; None if there is none.
     """
     for at, row in enumerate(unlike):
         if third is not None and equal(row.first, third[at]):

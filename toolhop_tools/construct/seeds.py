@@ -1,4 +1,4 @@
-"""What items are made from: rows of a file, or a domain."""
+"""Seeds of items: rows of a file, or a domain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolhop_tools.errors import DataError, DataProblem
 from toolhop_tools.readers.datafile import parse_rows, read_bytes
 
 OWN = "own"
-"""Licence of what is proposed and comes from no seed."""
+"""Licence of proposed items, which have no source seed."""
 MOST_HOPS, LEAST_HOPS = 7, 2
 
 
@@ -32,42 +32,42 @@ _FORBIDS = re.compile(
 
 
 def forbids(licence: str) -> bool:
-    """Whether a licence, however it is spelled, forbids changed copies, or is none."""
+    """Whether a licence, in any spelling, forbids derived works or is missing."""
     plain = unicodedata.normalize("NFKC", licence).casefold().replace("\u00a9", " copyright ")
     return bool(_FORBIDS.search(" ".join(re.findall(r"[^\W_]+", plain))))
 
 
 class World(StrEnum):
-    """Where facts come from."""
+    """The source of facts."""
 
     CLOSED = "closed"
     """All entities are invented."""
     REAL = "real"
-    """Facts and answers are the seed's; a model's memory is never a source."""
+    """Facts and answers come from the seed, never from a model's memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What one item is made from."""
+    """The starting material of one item."""
 
     id: str
     domain: str
     least: int = LEAST_HOPS
     most: int = MOST_HOPS
     question: str = ""
-    """Empty where it is to be proposed."""
+    """The question; empty if a model is to propose one."""
     sub_task: tuple[tuple[str, str], ...] = ()
-    """Sub-questions with their answers, in order, where the seed has them."""
+    """Sub-questions with their answers, in order, if the seed has them."""
     answer: str = ""
     facts: tuple[dict[str, JSON], ...] = ()
-    """Records that may be used; in the real world no others may."""
+    """Records that may be used; in the real world, no others may."""
     source: str = ""
     licence: str = OWN
     world: World = World.CLOSED
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all of it."""
+        """SHA-256 of all fields."""
         parts = [getattr(self, name) for name in self.__dataclass_fields__]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -86,22 +86,22 @@ class _Row(BaseModel):
 
 
 def proposed(domain: str, count: int, hops: tuple[int, int]) -> list[Seed]:
-    """Seeds that name a domain alone, in the closed world: nothing here has facts."""
+    """Return seeds that state only a domain, in the closed world, since they have no facts."""
     name = "-".join(domain.lower().split())
     return [Seed(f"{name}-{n}", domain, *hops) for n in range(1, count + 1)]
 
 
 def read(path: Path, *, world: World, licence: str, hops: tuple[int, int]) -> list[Seed]:
-    """The seeds of a file, a row a line (``.jsonl``) or in one list.
+    """Read the seeds of a file: one row per line (``.jsonl``), or a single list.
 
     Args:
         path: the file.
-        world: of all of them.
-        licence: of rows that state none; empty where there is none.
-        hops: the least and most that a question may be taken apart into.
+        world: the world of all seeds.
+        licence: licence of rows that state none; empty if unknown.
+        hops: minimum and maximum number of hops of a question.
 
     Raises:
-        DataError: rows that are no seeds; each is listed.
+        DataError: some rows are not valid seeds; the message lists them.
     """
     rows = parse_rows(read_bytes(path), lines=path.suffix.lower() == ".jsonl", origin=str(path))
     seeds, problems = dict[str, Seed](), list[DataProblem]()
@@ -127,7 +127,7 @@ def read(path: Path, *, world: World, licence: str, hops: tuple[int, int]) -> li
 
 
 def _fault(seed: Seed, known: Container[str]) -> tuple[str, str, str] | None:
-    """Field, what is expected, and what is given."""
+    """Return the invalid field, what it should be, and its value."""
     if seed.id in known:
         return "id", "an id of its own", seed.id
     if not seed.licence:

@@ -1,7 +1,7 @@
-"""Siblings of an item: one record of a table is changed, and the answer with it. Pure.
+"""Siblings of an item: a record of a table is changed, and with it the answer. Pure.
 
-Question and tools' schemas stay: a model that knows the item's answer by heart, and calls no tool,
-is wrong about its sibling.
+The question and the tools' schemas stay the same: a model that knows the item's answer by heart and
+calls no tool is wrong about the sibling.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from toolhop_tools.words import as_text, bare
 
 SIBLING = "sibling"
 MOST = 12
-"""Changes that are tried for an item."""
+"""Maximum number of changes tried for an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One record with another value in one field."""
+    """A record with a new value in one field."""
 
     at: int
-    """Index of the hop whose table it is."""
+    """Index of the hop whose table is changed."""
     field: str
     key: str
-    """What the record is found by."""
+    """Key of the record."""
     before: JSON
     after: JSON
     tool: Tool
-    """With the changed table."""
+    """The tool with the changed table."""
 
     def tools(self, item: Item) -> list[Tool]:
-        """The item's tools by hop, with the changed one."""
+        """Return the tool of each hop, with the changed tool in place."""
         return [self.tool if at == self.at else hop.tool for at, hop in enumerate(item.hops)]
 
 
 def changes(item: Item, seed: int) -> list[Change]:
-    """Changes that may make a sibling, of the last table first; none if no hop has a table."""
+    """Return changes that could make a sibling, last table first; none if no hop has a table."""
     listed: list[Change] = []
     for at in reversed(range(len(item.hops))):
         own = [*_of_hop(item.hops[at], at)]
@@ -56,7 +56,7 @@ def changes(item: Item, seed: int) -> list[Change]:
 
 
 def _of_hop(hop: Hop, at: int) -> Iterator[Change]:
-    """The answer of the record that the gold call finds, replaced by those of other records."""
+    """Yield changes that replace the answer in the gold call's record by other records' answers."""
     body = hop.tool.body
     if hop.gold is None or not isinstance(body, Program):
         return
@@ -86,7 +86,7 @@ def _is_scalar(value: JSON) -> bool:
 
 
 def records_of(source: str) -> list[dict[str, JSON]]:
-    """The table of a source; empty if it has none that can be read."""
+    """Return the table of a source; empty if there is no readable table."""
     node = _table(source)
     try:
         records = ast.literal_eval(node.value) if node else []
@@ -97,10 +97,10 @@ def records_of(source: str) -> list[dict[str, JSON]]:
 
 
 def with_records(source: str, records: Sequence[Mapping[str, JSON]]) -> str:
-    """The source with another table in place of its own.
+    """Return the source with its table replaced.
 
     Raises:
-        ValueError: it has none.
+        ValueError: the source has no table.
     """
     node = _table(source)
     if node is None or node.end_lineno is None:
@@ -111,7 +111,7 @@ def with_records(source: str, records: Sequence[Mapping[str, JSON]]) -> str:
 
 
 def _table(source: str) -> ast.Assign | None:
-    """The statement that makes the table; None without one."""
+    """Return the statement that assigns the table, or None if there is none."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -121,9 +121,9 @@ def _table(source: str) -> ast.Assign | None:
 
 
 def sibling(item: Item, plan: Sequence[WrittenHop], change: Change, answers: Sequence[str]) -> Item:
-    """The item with a changed table and what its gold calls then give.
+    """Return the item with a changed table and the results of its gold calls.
 
-    `plan` says how its hops depend on each other; `answers` are those of all hops.
+    `plan` states how its hops depend on each other; `answers` has the new answer of every hop.
     """
     hops = []
     for own, answer, tool in zip(plan, answers, change.tools(item), strict=True):

@@ -1,4 +1,4 @@
-"""The stages of making an item, what comes of their checks, and how many pass, as values."""
+"""Stages of building an item, findings of their checks, and pass rates, as values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pydantic import TypeAdapter
 from toolhop_sandbox.outcome import JSON
 
 VERSION = 6
-"""Version of the checks. It goes up with every change that can change what is accepted."""
+"""Version of the checks. Increased with every change that can affect which items are accepted."""
 
 
 class Stage(StrEnum):
-    """What a model is asked for, in order; each stage from `TOOL` to `CALL` once for each hop.
+    """A stage of building an item, in order; `TOOL` to `CALL` are repeated for each hop.
 
-    Those after `ACCEPT` are of nested tasks (`toolhop_tools.construct.nested`), but for those of
-    another model, which is asked about items with hops too.
+    Stages after `ACCEPT` belong to nested tasks (`toolhop_tools.construct.nested`), except those
+    that query another model, which also apply to items with hops.
     """
 
     DECOMPOSE = "decompose"
@@ -33,28 +33,28 @@ class Stage(StrEnum):
     CALL = "call"
     QUESTION = "question"
     ACCEPT = "accept"
-    """Nothing is asked: the whole item is run and proven."""
+    """The whole item is run and proven; no model is queried."""
     READ = "read"
-    """Readers plan the calls from the question and the documents."""
+    """Readers plan the calls, given the question and the documents."""
     WORDING = "wording"
-    """The question of a changed chain, to be read as well."""
+    """A model writes the question of a changed chain, which is then read as well."""
     DOMAIN = "domain"
-    """The domain of a question, and which domains are one."""
+    """A model names the domain of a question, and the domains to merge."""
     CHAIN = "chain"
-    """Of a nested task: its tools, its calls and a first text, written as code."""
+    """A model writes the tools, calls and first text of a nested task as code."""
     MEANING = "meaning"
-    """Whether each response is what the parameter that takes it asks for."""
+    """A model judges whether each response is what the parameter that takes it asks for."""
     TASK = "task"
-    """The task's text."""
+    """A model writes the text of a nested task."""
     REBUILD = "rebuild"
-    """Another model makes the calls from the text of a nested task."""
+    """Another model derives the calls from the text of a nested task."""
 
 
 OF_A_HOP = (Stage.TOOL, Stage.REFINE, Stage.FACTS, Stage.CODE, Stage.SECOND, Stage.CALL)
 
 
 class Place(NamedTuple):
-    """A stage of a hop; hop 0 is the item as a whole."""
+    """A stage of a hop; hop 0 is the whole item."""
 
     stage: Stage
     hop: int = 0
@@ -65,39 +65,39 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a check found, in words that a model can act on."""
+    """A fault found by a check, in words that a model can act on."""
 
     check: str
     message: str
     arguments: Mapping[str, JSON] | None = None
-    """Of the call that shows it, as small as could be found; called first after a repair."""
+    """Arguments of the smallest call found that shows the problem; called first after a repair."""
     earlier: tuple[Mapping[str, JSON], ...] = ()
-    """Calls before it in the same process, where they matter."""
+    """Earlier calls in the same process, if they matter."""
     about: Mapping[str, str] = field(default_factory=dict)
     place: Place | None = None
-    """Whose reply is at fault, where it is not the one that was checked."""
+    """Stage and hop whose reply is at fault; None for the reply that was checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The checks that were made of a reply: by name, those that hold and those that do not.
+    """The names of passed checks of a reply, and the problems of failed ones.
 
-    Checks that need what failed before them are in neither.
+    Checks that depend on a failed check are in neither.
     """
 
     held: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()
     figures: Mapping[str, JSON] = field(default_factory=dict)
-    """What was found beside, for the books."""
+    """Further figures for the ledger."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing speaks against the reply."""
+        """Whether no check failed."""
         return not self.problems
 
     @property
     def failed(self) -> frozenset[str]:
-        """Names of the checks that do not hold."""
+        """Names of the failed checks."""
         return frozenset(problem.check for problem in self.problems)
 
     def __add__(self, other: Findings) -> Findings:
@@ -106,8 +106,8 @@ class Findings:
         return Findings(held, (*self.problems, *other.problems), figures)
 
     def to_json(self) -> dict[str, JSON]:
-        """For the ledger; `FINDINGS` reads it."""
-        # Pydantic would spoil the half characters that a tool can be tested with.
+        """Return a row of the ledger, as `FINDINGS` reads it."""
+        # Pydantic would corrupt the lone surrogates that tools are tested with.
         rows = map(asdict, self.problems)
         problems: list[JSON] = [
             {name: value for name, value in row.items() if value is not None} for row in rows
@@ -119,7 +119,7 @@ FINDINGS = TypeAdapter(Findings)
 
 
 def judged(check: str, noted: Iterable[str], place: Place | None = None) -> Findings:
-    """The findings of one check, by what it has to say."""
+    """Return the findings of one check; it passes if `noted` is empty."""
     problems = tuple(Problem(check, text, place=place) for text in noted)
     return Findings(frozenset() if problems else frozenset({check}), problems)
 
@@ -129,18 +129,18 @@ def judged(check: str, noted: Iterable[str], place: Place | None = None) -> Find
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One stage, over all hops or items that came to it."""
+    """The figures of one stage, over all hops or items that reached it."""
 
     stage: Stage
     begun: int
     first: int
-    """How many passed with their first reply."""
+    """Number that passed with the first reply."""
     passed: int
     replies: int
 
 
 def funnel(books: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """The stages over the books of items."""
+    """Return the figures of each stage from the ledgers of items."""
     counts: dict[Stage, Counter[str]] = {stage: Counter() for stage in Stage}
     for step in (step for book in books for step in book["steps"]):
         passed = bool(step["passed"])
@@ -155,7 +155,7 @@ def funnel(books: Iterable[Mapping[str, Any]]) -> list[Row]:
 
 
 def first_pass(book: Mapping[str, Any]) -> bool:
-    """Whether an item is accepted and passed every stage at the first reply."""
+    """Whether an item was accepted and passed every stage with the first reply."""
     return bool(book["accepted"]) and all(map(_at_once, book["steps"]))
 
 
@@ -164,23 +164,23 @@ def _at_once(step: Mapping[str, Any]) -> bool:
 
 
 def lost(books: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Where items were rejected, most frequent first."""
+    """Return the stages at which items were rejected, most frequent first."""
     places = (str(Place(*book["place"])) for book in books if not book["accepted"])
     return Counter(places).most_common()
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What items took together."""
+    """The total effort spent on a set of items."""
 
     replies: int
     tokens: int
     cost_usd: float | None
-    """None where the cost of one is not known."""
+    """Cost in US dollars; None if the cost of any item is unknown."""
 
     @classmethod
     def of(cls, books: Collection[Mapping[str, Any]]) -> Taken:
-        """By the books of the items."""
+        """Sum the effort from the ledgers of items."""
         costs = [book["cost_usd"] for book in books]
         return cls(
             sum(book["replies"] for book in books),
@@ -190,7 +190,7 @@ class Taken:
 
 
 def counts(books: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What passed, for the funnel's file."""
+    """Return the pass counts for the funnel file."""
     return {
         "items": len(books),
         "accepted": sum(book["accepted"] for book in books),

@@ -12,17 +12,17 @@ from toolhop_tools.leaves import inner
 from toolhop_tools.words import as_text, bare, scalars
 
 SHORT = 2
-"""Letters of an answer that only its case tells from a word."""
+"""Length up to which only its case distinguishes an answer from a word, in letters."""
 REFERENCE = re.compile(r"\{(\d{1,2})\}")
 
 
 def references(text: str) -> list[int]:
-    """The hops that a text refers to, in order of mention, each once."""
+    """Return the hops that a text refers to, without duplicates, in order of mention."""
     return list(dict.fromkeys(int(number) for number in REFERENCE.findall(text)))
 
 
 def filled(text: str, answers: Sequence[str]) -> str:
-    """The text with each earlier answer in its place; ``{9}`` stays where there is no hop 9."""
+    """Return the text with earlier answers filled in; ``{9}`` stays if there is no hop 9."""
 
     def answer(reference: re.Match[str]) -> str:
         at = int(reference[1])
@@ -32,7 +32,7 @@ def filled(text: str, answers: Sequence[str]) -> str:
 
 
 def resolved(value: JSON, answers: Sequence[str], schema: Mapping[str, JSON] | None = None) -> JSON:
-    """Arguments with earlier answers in place, as numbers where the schema wants numbers."""
+    """Fill earlier answers into arguments, as numbers if the schema requires numbers."""
     schema = schema or {}
     if isinstance(value, dict):
         return {k: resolved(v, answers, inner(schema, k, schema)) for k, v in value.items()}
@@ -50,9 +50,10 @@ def resolved(value: JSON, answers: Sequence[str], schema: Mapping[str, JSON] | N
 
 
 def says(text: str, value: str) -> bool:
-    """Whether a text has a value as whole words, whatever its case and accents.
+    """Whether a text contains a value as whole words, ignoring case and accents.
 
-    The case of one or two letters counts: ``a`` is no answer ``A``, and ``is`` no code ``IS``.
+    The case of one or two letters matters: ``a`` is not the answer ``A``, nor ``is`` the code
+    ``IS``.
     """
     wanted = bare(plain_text(value))
     if not wanted:
@@ -63,31 +64,31 @@ def says(text: str, value: str) -> bool:
 
 
 def tells(text: str, answer: str) -> bool:
-    """Whether a text gives an answer away: has it as whole words, spelled as the answer is.
+    """Whether a text gives an answer away, as whole words in the answer's spelling.
 
-    A letter or a number of two digits stands in any text. Other spellings, and what follows from a
-    text by a tool, are looked for by execution.
+    Single characters and two-digit numbers are ignored, since they occur in any text. Other
+    spellings, and answers derived from a text by a tool, are tested by execution.
     """
     telling = len(answer) > (SHORT if answer.isdigit() else 1)
     return telling and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text) is not None
 
 
 def texts(value: JSON) -> list[str]:
-    """All scalars in a value, as texts."""
+    """Return all scalars of a value as texts."""
     return [as_text(leaf) for _, leaf in scalars(value)]
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two answers are the same, under the strict rule."""
+    """Whether two answers are equal under the strict rule."""
     return same_answer(one, other)
 
 
 def as_json(value: JSON) -> str:
-    """A value as JSON, with its letters as they are."""
+    """Return a value as JSON without escaping non-ASCII letters."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def called(name: str, arguments: Mapping[str, JSON]) -> str:
-    """A call as Python writes it."""
+    """Return a call in Python notation."""
     given = ", ".join(f"{k}={as_json(v)}" for k, v in arguments.items())
     return f"{name}({given})"

@@ -1,4 +1,4 @@
-"""A tool's contract, executed: calls that try each promise, and what has to come of them. Pure."""
+"""Trial calls that test each promise of a tool's contract, and their expected results. Pure."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ from toolhop_tools.words import as_text, bare
 
 Call: TypeAlias = dict[str, JSON]
 FAILED: JSON = {"error": "failed"}
-"""Stands for the result of a call that raised or was ended."""
+"""Placeholder result of a call that raised or was ended."""
 UNKNOWN_KEY = "Qqxvarmunde"
-"""A key that no table has."""
+"""A key that is in no table."""
 _FEW = 3
-"""Records whose keys are tried in other spellings."""
+"""Number of records whose keys are tried in other spellings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Calls, and what a promise says of their results."""
+    """Trial calls, and what a promise requires of their results."""
 
     promise: str
-    """Name of the contract's field."""
+    """Name of the tested field of the contract."""
     calls: Sequence[Call]
     wrong: Callable[[Sequence[JSON]], str]
-    """By the results, `FAILED` for a call that failed: how they break the promise; empty if they
-    keep it."""
+    """Function that describes how the results break the promise; empty if they keep it. The
+    result of a failed call is `FAILED`."""
 
 
 def trials(
     schema: ToolSchema, contract: Contract, facts: Records | Pairs, literals: Sequence[str] = ()
 ) -> Iterator[Trial]:
-    """All trials of a contract; calls that the schema refuses are left out. `literals` are texts of
-    the code, which may hide a record.
+    """Yield all trials of a contract, without calls that the schema refuses.
+
+    `literals` are texts in the code, which could be the keys of hidden records.
     """
     plain = plain_calls(facts)
     yield from _example_trials(schema, contract)
@@ -54,14 +55,14 @@ def trials(
 
 
 def plain_calls(facts: Records | Pairs) -> list[Call]:
-    """The call of each record, or of each pair."""
+    """Return the call of each record or pair."""
     if isinstance(facts, Pairs):
         return [dict(pair.arguments) for pair in facts.pairs]
     return [record_call(facts, record) for record in facts.records]
 
 
 def record_call(facts: Records, record: Mapping[str, JSON]) -> Call:
-    """The call that finds a record."""
+    """Return the call that finds a record."""
     found_by = {name: record.get(field) for name, field in facts.lookup.parameters.items()}
     return {**found_by, **facts.lookup.fixed}
 
@@ -104,7 +105,7 @@ def _limit_trials(schema: ToolSchema, contract: Contract, plain: Sequence[Call])
             beyond = (edge + step * by for by in (1, 10, 0.5))
             outside = [{**plain[0], limit.parameter: value} for value in beyond]
             outside = [call for call in outside if takes(schema, call)]
-            # No record has to have a key at the edge. Limits may depend on each other.
+            # A record need not have a key at the limit. Limits may depend on each other.
             within = [] if limit.parameter in keys else plain
             inside = [{**call, limit.parameter: edge} for call in within]
             inside = [call for call in inside if takes(schema, call)]
@@ -138,7 +139,7 @@ def _error_trials(
         listed = [as_text(record[field]) for record in facts.records if field in record]
         known = [*dict.fromkeys(listed)]
         taken, first = {*map(_squeezed, known)}, known[0]
-        # Near keys differ slightly from a key of the table.
+        # Keys that differ slightly from a key of the table.
         near = (first[:-1], first[1:], first[:3], f"{first}x", f"{first} {known[-1]}")
         others = [key for key in (*near, *literals) if _squeezed(key) not in taken]
         for key in (UNKNOWN_KEY, *dict.fromkeys(others)):
@@ -164,14 +165,14 @@ def _error_trial(schema: ToolSchema, call: Call, wanted: Sequence[dict[str, str]
 
 
 def _squeezed(text: str) -> str:
-    """What is left of a key under every forgiven difference."""
+    """Return a key without any of the differences that a tool may ignore."""
     return "".join(letter for letter in bare(text) if letter.isalnum()).removeprefix("the")
 
 
 def _spelling_trials(
     schema: ToolSchema, contract: Contract, facts: Records | Pairs, plain: Sequence[Call]
 ) -> Iterator[Trial]:
-    """Spellings that are forgiven give the same; a lookup refuses the others."""
+    """Test that ignored spelling differences keep the result, and a lookup refuses all others."""
     lookup = isinstance(facts, Records)
     keys = [*facts.lookup.parameters] if isinstance(facts, Records) else [*plain[0]]
     for parameter in (name for name in keys if is_text(schema.parameters, name)):
@@ -213,7 +214,7 @@ def _spelling_trial(
 
 
 def _broken(text: str, contract: Contract) -> list[str]:
-    """The text with a sign within it that nothing forgives."""
+    """Return the text with an inserted sign that the contract does not ignore."""
     signs = {".": None, "-": Forgives.HYPHENS, " ": Forgives.SPACES}
     return [f"{text[:2]}{sign}{text[2:]}" for sign, kind in signs.items()
             if len(text) > 3 and kind not in contract.forgives and text[1:3].isalpha()]  # fmt: skip
@@ -223,10 +224,10 @@ _ACCENTED = {"a": "á", "e": "é", "i": "í", "o": "ó", "u": "ú"}
 
 
 def _variants(text: str, kind: Forgives) -> Iterator[str]:
-    """The text in other spellings of one kind, none of them the text itself."""
+    """Return other spellings of the text that differ in one way."""
     match kind:
         case Forgives.CASE:
-            # Some letters have no single one in the other case.
+            # Some letters have no single-letter counterpart in the other case.
             made = [other for other in (text.upper(), text.lower()) if len(other) == len(text)]
         case Forgives.ACCENTS:
             apart = unicodedata.normalize("NFD", text)
@@ -244,7 +245,7 @@ def _variants(text: str, kind: Forgives) -> Iterator[str]:
 
 
 def takes(schema: ToolSchema, call: Mapping[str, JSON]) -> bool:
-    """Whether the simulator takes a call."""
+    """Whether the simulator accepts the arguments of a call."""
     return fits(compiled(schema.parameters), schema.parameters, call)
 
 
@@ -253,7 +254,7 @@ def _is_number(value: JSON) -> bool:
 
 
 def equal(one: JSON, other: JSON) -> bool:
-    """Whether two results are the same: numbers by value, any two errors alike."""
+    """Whether two results are equal: numbers by value, and all errors alike."""
     if tells_of_error(one) or tells_of_error(other):
         return tells_of_error(one) and tells_of_error(other)
     if isinstance(one, dict) and isinstance(other, dict):
@@ -262,6 +263,6 @@ def equal(one: JSON, other: JSON) -> bool:
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(equal(a, b) for a, b in pairs)
     if _is_number(one) and _is_number(other) and float in {type(one), type(other)}:
-        # Floats of the same computation differ in their last digits by the order of its steps.
+        # The order of operations affects the last digits of floats.
         return math.isclose(cast("float", one), cast("float", other), rel_tol=1e-9, abs_tol=1e-9)
     return canonical(one) == canonical(other)

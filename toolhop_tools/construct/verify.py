@@ -1,4 +1,4 @@
-"""Tools and items put to the product's own proofs: properties, contracts, facts, certificates."""
+"""Verification of tools and items: properties, contracts, facts, proofs."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ from toolhop_tools.reading import read_result
 from toolhop_tools.words import scalars
 
 SHOWN_CHARS = 600
-"""Characters of a result that a repair prompt shows."""
+"""Length to which a result is cut in a repair prompt, in characters."""
 LONGEST_KEY, MOST_KEYS = 80, 60
-"""Texts of the code that are tried as keys: characters of one, and how many."""
+"""Maximum length, in characters, and number of texts in the code that are tried as keys."""
 MOST = 4
-"""Broken promises, or pairs, that one repair prompt lists."""
+"""Maximum number of broken promises or pairs in one repair prompt."""
 
 
 @dataclass
 class Verifier:
-    """Open sandboxes, and how thoroughly they are used. Its seeds are shown to no model."""
+    """A verifier with open sandboxes and the settings of the search. No model sees its seeds."""
 
     sandbox: Sandbox
     lane: Lane
-    """Where properties are checked, a tool at a time."""
+    """Lane that checks properties, one tool at a time."""
     basis: Basis
     _serial: int = 0
     _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def call(self, program: Program, calls: Sequence[Mapping[str, JSON]]) -> list[Outcome]:
-        """Each call in a process of its own.
+        """Run each call in a process of its own.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`; so do the other methods.
@@ -70,11 +70,11 @@ class Verifier:
             return [await session.call(program, dict(call)) for call in calls]
 
     async def once(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-        """One call."""
+        """Run one call."""
         return (await self.call(program, [arguments]))[0]
 
     async def results(self, program: Program, calls: Sequence[Mapping[str, JSON]]) -> list[JSON]:
-        """What calls return, in batches; `FAILED` for those that raise or are ended."""
+        """Return the results of calls run in batches; `FAILED` if a call raises or is ended."""
         async with self.sandbox.session() as session:
             runs = await run_batch(session, program, [dict(call) for call in calls])
         return [result_of(None if run is None else run.outcome) for run in runs]
@@ -82,8 +82,9 @@ class Verifier:
     async def properties(
         self, tool: Tool, before: Sequence[Problem] = (), gold: Gold | None = None
     ) -> Findings:
-        """The properties of a tool, what failed before called first; with a gold call, whether it
-        holds and nothing else.
+        """Check the properties of a tool, beginning with calls that failed before.
+
+        With a gold call, check only that call.
         """
         subject = Subject("made", tool, () if gold is None else (gold,))
         only = tuple(PROPERTIES) if gold is None else ("gold-call",)
@@ -99,7 +100,7 @@ class Verifier:
     def _checked(
         self, subject: Subject, stored: Sequence[Stored], only: Sequence[str]
     ) -> dict[str, PropertyVerdict]:
-        """In the lane's process: examples are drawn there, and what hangs is ended."""
+        """Check in the lane's process, where examples are drawn and hanging code is ended."""
         self._serial += 1
         self.lane.give(self._serial, subject, only, stored)
         while not self.lane.idle:
@@ -112,7 +113,7 @@ class Verifier:
         return await prove(self.sandbox, self.basis, task, name)
 
     async def kept(self, tool: Tool, contract: Contract, facts: Records | Pairs) -> Findings:
-        """Whether the code keeps its contract, trial by trial."""
+        """Check that the code keeps its contract, trial by trial."""
         tried = [*trials(tool.schema, contract, facts, _literals(tool.program.source))]
         calls = {canonical(call): call for trial in tried for call in trial.calls}
         results = await self.results(tool.program, [*calls.values()])
@@ -127,8 +128,10 @@ class Verifier:
         return judged("contract-kept", ())
 
     async def facts_hold(self, tool: Tool, facts: Records | Pairs) -> Findings:
-        """Whether the code gives what table or pairs say, from the table alone, and each option of
-        the document is of use.
+        """Check that the code agrees with its facts.
+
+        Results must equal those of the table or pairs and come from the table alone, and every
+        option of the document must have an effect.
         """
         pairs = as_pairs(facts)
         if isinstance(facts, Records):
@@ -146,7 +149,7 @@ class Verifier:
         return findings + judged("choices", await self._unusable(tool, facts))
 
     async def _elsewhere(self, tool: Tool, facts: Records) -> list[str]:
-        """What a tool says that is not out of its table: shown by a table with other answers."""
+        """Report results that do not come from the table, found by changing its answers."""
         other = moved(facts)
         source = tool.program.source.replace(table(facts.records), table(other.records), 1)
         changed = Program(source, tool.program.function)
@@ -168,9 +171,7 @@ class Verifier:
         return []
 
     async def _unusable(self, tool: Tool, facts: Records | Pairs) -> list[str]:
-        """Choices of the document with which every call is an error, and options that no call
-        takes notice of.
-        """
+        """Report choices with which every call is an error, and options without any effect."""
         values: dict[str, list[JSON]] = {}
         for name, value in choices(tool.schema.parameters):
             values.setdefault(name, []).append(value)
@@ -191,8 +192,9 @@ class Verifier:
 
 
 def _varied(calls: Sequence[Call], values: Mapping[str, Sequence[JSON]]) -> list[Call]:
-    """Plain calls, and some with another option or with a text in another spelling: an option may
-    make a difference only beside another one.
+    """Return plain calls, and some with another option or spelling.
+
+    An option may have an effect only in combination with another.
     """
     spelled = [
         {**call, name: spelling}
@@ -208,7 +210,7 @@ def _varied(calls: Sequence[Call], values: Mapping[str, Sequence[JSON]]) -> list
 
 
 def _literals(source: str) -> list[str]:
-    """Texts that stand in a function: keys of records that the table does not have."""
+    """Return texts in a function that could be keys of records outside the table."""
     functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     texts = (node.value for function in functions for node in ast.walk(function)
              if isinstance(node, ast.Constant) and isinstance(node.value, str))  # fmt: skip
@@ -217,14 +219,14 @@ def _literals(source: str) -> list[str]:
 
 
 def _smallest(problems: Sequence[Problem]) -> list[Problem]:
-    """One problem a promise, that with the shortest call."""
+    """Return one problem for each promise, the one with the shortest call."""
     by_size = sorted(problems, key=lambda problem: len(as_json(dict(problem.arguments or {}))))
     kinds = {problem.message.split(":", 1)[0]: problem for problem in reversed(by_size)}
     return [problem for problem in by_size if problem in kinds.values()]
 
 
 def _gives(result: JSON, wanted: JSON) -> bool:
-    """Whether a result is what the facts say, or an object or list that has it as a whole value."""
+    """Whether a result equals the wanted value or contains it as a whole leaf."""
     if equal(result, wanted):
         return True
     if tells_of_error(result) or isinstance(wanted, dict | list):
@@ -233,15 +235,15 @@ def _gives(result: JSON, wanted: JSON) -> bool:
 
 
 def result_of(outcome: Outcome | None) -> JSON:
-    """A call's result; `FAILED` if it raised, was ended or refused."""
+    """Return the result of a call, or `FAILED` if it raised or was ended or refused."""
     return read_result(outcome.json_text) if isinstance(outcome, Returned) else FAILED
 
 
 async def prove(sandbox: Sandbox, basis: Basis, task: Task, name: str) -> HopProof:
-    """Search for a call that proves a hop; `name` tells its random values from others'.
+    """Search for a call that proves a hop; `name` selects its random values.
 
     Raises:
-        SandboxFault: workers were lost under it, time after time.
+        SandboxFault: workers were lost repeatedly.
         SandboxUnavailable: as `Session.call`.
     """
     lost = 0
@@ -261,13 +263,13 @@ def _differs(name: str, arguments: Mapping[str, JSON], wanted: JSON, result: JSO
 
 
 def tool_findings(tool: Tool, verdicts: Mapping[str, PropertyVerdict]) -> Findings:
-    """A tool's verdicts as findings: what fails, and what is no answer to an unknown key."""
+    """Convert verdicts on a tool to findings: failures, and null answers to unknown keys."""
     held, problems = set[str](), list[Problem]()
     for name, verdict in verdicts.items():
         if isinstance(verdict, Fails):
             problems += [_problem(tool, example) for example in verdict.found]
         elif isinstance(verdict, NotApplicable) and name != "examples":
-            # Without a gold call there is none to judge yet.
+            # There may be no gold call to judge yet.
             if name != "gold-call":
                 problems.append(Problem(name, f"{name} cannot be judged: {verdict.reason}"))
         else:

@@ -1,7 +1,7 @@
-"""Changes of an executed chain, by which a question's wording is tested. Pure.
+"""Changes of an executed chain that test the wording of a question. Pure.
 
-The question of a changed chain is written anew and read blind: the readers' plan has to change with
-it. What survives is a word that does nothing, or a condition that nobody reads.
+A model rewrites the question for the changed chain, and readers plan it blind: their plan has to
+change with it. If it does not, a word has no effect or a condition goes unnoticed.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from toolhop_tools.model import ToolSchema
 
 @dataclass(frozen=True, slots=True)
 class ChainChange:
-    """One hop's call with one argument changed."""
+    """A gold call with one argument changed."""
 
     hop: int
-    """From 1."""
+    """Number of the hop, from 1."""
     what: str
-    """In words, such as ``unit='weeks' in place of 'days'``."""
+    """Description of the change, such as ``unit='weeks' in place of 'days'``."""
     arguments: Mapping[str, JSON]
-    """The call, with ``{k}`` for earlier answers."""
+    """Arguments of the changed call, with ``{k}`` for earlier answers."""
 
 
 def chain_changes(
     hop: int, schema: ToolSchema, facts: Records | Pairs, written: Mapping[str, JSON]
 ) -> Iterator[ChainChange]:
-    """The changes of one hop's gold call, as it is `written` with ``{k}`` for earlier answers:
-    another choice, a condition dropped, another literal. Other records' keys are those of `facts`.
+    """Yield changes of a gold call: another choice, a dropped condition, or another literal.
+
+    `written` is the call with ``{k}`` for earlier answers; keys of other records come from `facts`.
     """
     refers = any(references(text) for text in texts(dict(written)))
     for name, value in written.items():
@@ -56,7 +57,7 @@ def chain_changes(
 
 
 def _others(value: JSON, schema: JSON) -> list[JSON]:
-    """Other choices of a parameter that lists some, and a number beside a number."""
+    """Return other choices of an enumerated parameter, or numbers near a number."""
     if isinstance(schema, dict) and isinstance(listed := schema.get("enum"), list):
         return [choice for choice in listed if choice != value]
     if isinstance(value, bool):
@@ -69,7 +70,7 @@ def _others(value: JSON, schema: JSON) -> list[JSON]:
 
 
 def drawn_changes(changes: Sequence[ChainChange], count: int, seed: str) -> list[ChainChange]:
-    """At most `count` of them, of as many hops as there are; the same for the same seed."""
+    """Draw at most `count` changes, spread over the hops; the same seed gives the same changes."""
     shuffled = [*changes]
     Random(seed).shuffle(shuffled)
     chosen: list[ChainChange] = []

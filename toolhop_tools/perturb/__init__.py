@@ -1,8 +1,9 @@
-"""Changes of items: each a pure ``Item -> Item`` with a seed, a file each.
+"""Perturbations of items: pure functions ``Item -> Item`` with a seed, one module each.
 
-What changes is how an item's tools are shown: names, descriptions, order, and tools of other
-items among its own. The bodies stay. So a call by a scrambled name reaches its tool, and nothing
-that plays, replays or scores has to know. All is drawn from the seed and the item's id: the same
-seed changes an item in the same way in any company, and one change draws nothing from another's
-random numbers.
+They change how the tools of an item are shown: names, descriptions, order, and distractors from
+other items. Tool bodies stay the same, so a call by a scrambled name still reaches its tool, and
+code that plays, replays or scores episodes is unaffected.
+
+All random choices depend on the seed and the item's id: the same seed changes an item in the same
+way in any data set, and perturbations do not share random numbers.
 """

@@ -1,4 +1,4 @@
-"""What a change of items is, and how texts are changed."""
+"""The type of a perturbation, and shared helpers."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ AS_IS = "as-is"
 
 
 class Words(StrEnum):
-    """What is done to a text that the model is shown."""
+    """A treatment of texts shown to the model."""
 
     AS_IS = AS_IS
     SCRAMBLED = "scrambled"
-    """A name gets other letters; a description its own words in another order."""
+    """A name gets random letters; the words of a description are shuffled."""
     REMOVED = "removed"
-    """A name becomes ``tool_1``, by place; a description is empty."""
+    """A name becomes ``tool_1``, by position; a description becomes empty."""
 
 
 ItemChange: TypeAlias = Callable[[Item], Item]
-"""A pure change of an item. Equal changes change equal items equally."""
+"""A pure, deterministic change of an item."""
 
 
 def drawn(seed: int, item: Item, what: str) -> random.Random:
-    """Random numbers of one use for one item: no other use or item has the same ones."""
+    """Return a random generator for one purpose and item, independent of all others."""
     return random.Random(f"{seed}/{item.id}/{what}")
 
 
 def with_tools(item: Item, change: Callable[[Tool], Tool]) -> Item:
-    """The item with every tool changed, each in its place; tools of one name keep one name."""
+    """Apply a change to every tool, in place; tools that share a name still do so afterwards."""
     new = {name: change(tool).name for name, tool in item.all_tools.items()}
     return replace(
         item,

@@ -1,8 +1,8 @@
-"""A task without the words that tell in what order its parts are to be done.
+"""Removal of words that reveal the order of a task's steps.
 
-A rule takes out words such as "then", "after that," and "finally", and nothing else: clauses such
-as "once the test is done" stay. So it is weaker than to have a model write the task anew, as the
-NesTools paper does (table 10), and it is the same for everybody.
+A rule removes words such as "then", "after that," and "finally", and nothing else: clauses such as
+"once the test is done" stay. This is weaker than the NesTools paper's rewriting by a model (table
+10), but reproducible.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ BEFORE_A_COMMA = (
     "after that", "after this", "following that", "following this", "in addition", "first of all",
     "next", "first", "second", "third",
 )  # fmt: skip
-"""Without a comma they may belong to what follows, as in "in addition to" or "next week"."""
+"""Connectives removed only before a comma: elsewhere they may belong to what follows, as in "in
+addition to" or "next week"."""
 _OPENING = re.compile(
     r"(?P<open>(?:^|[.!?;:]\s+|\n\s*))(?:and\s+)?"
     rf"(?:(?:{'|'.join(ALONE)})\b,?|(?:{'|'.join(BEFORE_A_COMMA)}),)\s+(?P<letter>\w)",
@@ -30,11 +31,11 @@ _WITHIN = re.compile(
 
 
 def without_connectives(task: str, kept: Iterable[str] = ()) -> str:
-    """The task without such words at the start of sentences and between clauses.
+    """Remove connectives at the start of sentences and between clauses.
 
     Args:
-        task: what is asked.
-        kept: texts that must stand as they did; where one does not, the task stays as it is.
+        task: text of the task.
+        kept: texts that must remain unchanged; if any is affected, the whole task stays as it is.
     """
     text = _OPENING.sub(lambda found: found["open"] + found["letter"].upper(), task)
     text = _WITHIN.sub(lambda found: found["before"], text)

@@ -1,4 +1,4 @@
-"""Scrambled or empty descriptions, of the tools or of their parameters."""
+"""Scrambled or empty descriptions of tools or of their parameters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from toolhop_tools.model import Item, Tool
 from toolhop_tools.perturb.change import Words, with_tools
 
 OnText: TypeAlias = Callable[[str, str], str]
-"""From a description and its place in the schema to another description."""
+"""Function from a description and its path in the schema to a new description."""
 
 
 def redescribed(item: Item, words: Words, seed: int, *, of_parameters: bool = False) -> Item:
-    """The item with its tools' own descriptions changed, or all within their parameters' schemas.
+    """Change the descriptions of all tools, or all descriptions in their parameters' schemas.
 
     Names and types of parameters stay.
     """
@@ -45,7 +45,7 @@ def _changed(text: str, words: Words, place: str) -> str:
 def with_descriptions(
     schema: Mapping[str, JSON], change: OnText, place: str = ""
 ) -> dict[str, JSON]:
-    """A JSON Schema with every description in it changed, at any depth, and nothing else."""
+    """Change every description in a JSON Schema, at any depth, and nothing else."""
     return {key: _keyword(key, value, change, f"{place}/{key}") for key, value in schema.items()}
 
 
@@ -68,6 +68,6 @@ def _part(value: JSON, change: OnText, place: str) -> JSON:
 _BY_NAME = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
-"""Keywords of JSON Schema whose value maps names, which may be any, to schemas."""
+"""Keywords of JSON Schema whose value maps arbitrary names to schemas."""
 _VALUES = frozenset({"enum", "const", "default", "examples", "example", "required"})
-"""Keywords that hold values, not schemas: an object in them is left as it is."""
+"""Keywords that hold values rather than schemas; objects in them are left unchanged."""

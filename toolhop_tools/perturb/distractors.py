@@ -1,4 +1,4 @@
-"""Tools of other items among the item's own."""
+"""Distractors: tools of other items, added to an item's own."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import Nearest
 
 LEAST_DISTANCE = 0.2
-"""Of a distractor's name from each of the item's, in edits by the length of the item's name: the
-rule of NesTools' code (inference/build_test_prompt; its paper says "a certain distance")."""
+"""Minimum edit distance of a distractor's name from each name of the item, relative to the
+length of the latter: the rule of NesTools' code (inference/build_test_prompt; its paper says "a
+certain distance")."""
 
 
 class Choice(StrEnum):
-    """Which of the other tools are taken."""
+    """A way of choosing distractors."""
 
     NEAREST = "nearest"
-    """Those most like any of the item's tools by their text."""
+    """The tools whose text is most similar to that of any of the item's tools."""
     RANDOM = "random"
     EACH = "each"
-    """As NesTools' prompts have them: so many for each tool of the item, those most like it, none
-    twice, and none whose name is close to one of the item's."""
+    """As in NesTools' prompts: the N most similar tools for each tool of the item, without
+    repetition and without names close to any of the item's."""
 
 
 def distracted(item: Item, pool: Nearest, count: int, choice: Choice, seed: int) -> Item:
-    """The item with tools of a pool at random places; its own keep their order.
+    """Insert tools of a pool at random places; the item's own keep their order.
 
     Raises:
         BadChoice: the pool has too few other tools for the item.
@@ -54,8 +55,9 @@ def distracted(item: Item, pool: Nearest, count: int, choice: Choice, seed: int)
 
 
 def for_each(pool: Nearest, item: Item, count: int, without: Container[str] = ()) -> list[Tool]:
-    """The nearest `count` tools for each tool of an item, as `Choice.EACH` has it; fewer where the
-    pool has no more, and none of those called by a name in `without`.
+    """Return the nearest `count` tools for each tool of an item, as for `Choice.EACH`.
+
+    There are fewer if the pool has no more. Tools with a name in `without` are skipped.
     """
     chosen: dict[str, Tool] = {}
     for number, own in enumerate(item.tools.values(), start=1):
@@ -69,12 +71,12 @@ def for_each(pool: Nearest, item: Item, count: int, without: Container[str] = ()
 
 
 def unlike(name: str, names: Sequence[str]) -> bool:
-    """Whether a name is far enough from each of some names."""
+    """Whether a name is far enough from all the given names."""
     return all(_edits(one, name) >= LEAST_DISTANCE * len(one) for one in names)
 
 
 def _edits(one: str, other: str) -> int:
-    """Letters to insert, delete or replace to make one text of the other (Levenshtein)."""
+    """Return the Levenshtein distance of two texts."""
     row = list(range(len(other) + 1))
     for number, letter in enumerate(one, start=1):
         before, row = row, [number]

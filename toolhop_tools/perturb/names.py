@@ -1,4 +1,4 @@
-"""Other names for the item's tools."""
+"""Scrambled or numbered tool names."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from toolhop_tools.perturb.descriptions import with_descriptions
 
 
 def renamed(item: Item, words: Words, seed: int) -> Item:
-    """The item with every tool under another name, also where a description speaks of it.
+    """Rename every tool, including mentions of it in descriptions.
 
-    ``removed`` numbers them in the order shown.
+    ``removed`` numbers the tools in the order shown.
     """
     new = _new_names([*item.tools], words, drawn(seed, item, "names"))
     known = "|".join(re.escape(name) for name in sorted(new, key=len, reverse=True))
@@ -36,19 +36,18 @@ def renamed(item: Item, words: Words, seed: int) -> Item:
 
 
 def _new_names(order: Sequence[str], words: Words, rng: random.Random) -> dict[str, str]:
-    """The new name of each tool, by its own name."""
     if words is Words.REMOVED:
         return {name: f"tool_{place}" for place, name in enumerate(order, start=1)}
     renamed: dict[str, str] = {}
     for name in sorted(order):
         new = _letters(name, rng)
         while new in renamed.values() or new in order:
-            # A short name may have no other of its length: it grows.
+            # All short names of this length may be taken, so lengthen it.
             new = _letters(f"{new}x", rng)
         renamed[name] = new
     return renamed
 
 
 def _letters(name: str, rng: random.Random) -> str:
-    """Other letters at the same places; what is not a letter stays."""
+    """Replace each letter by another one; other characters stay."""
     return "".join(rng.choice(string.ascii_lowercase) if c.isalpha() else c for c in name)

@@ -1,7 +1,7 @@
-"""Which tools of other items read most like an item's own: cosine of TF-IDF weights.
+"""Similarity of tools to an item's own, by the cosine of TF-IDF weights.
 
-A tool's text is its name, its description, and the names and descriptions of its parameters, in
-words. No model is needed, and the same data set gives the same order everywhere.
+A tool's text is its name, its description, and the names and descriptions of its parameters, split
+into words. No model is needed, and a data set gives the same order on every machine.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from toolhop_tools.model import Item, Tool, ToolSchema
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _DIGITS = 9
-"""Places to which similarities are rounded: their order must not hang on the last bit."""
+"""Digits to which similarities are rounded, so that their order does not depend on the last bit."""
 
 
 class TfIdf:
-    """Weights of words by how few of some texts have them."""
+    """TF-IDF weights: words that occur in fewer texts weigh more."""
 
     def __init__(self, texts: Sequence[Counter[str]], *, unknown: bool = False) -> None:
         """Count the texts that have each word.
 
         Args:
             texts: the words of each text.
-            unknown: whether a word that none of them has weighs as much as one that one has; else
-                it is left out.
+            unknown: whether a word in none of them weighs as much as a word in one; otherwise it is
+                ignored.
         """
         known = Counter(word for text in texts for word in text)
-        # A word that every text has tells nothing, and weighs nothing.
+        # A word that occurs in every text is uninformative and gets weight zero.
         self._idf = {word: math.log(len(texts) / count) for word, count in known.items()}
         self._unknown = math.log(len(texts)) if unknown and texts else 0.0
 
     def weights(self, text: Counter[str]) -> dict[str, float]:
-        """The weight of each word, of length 1 in all; what weighs nothing is left out."""
+        """Return the weight of each word, as a vector of length 1, without zero weights."""
         weights = {
             word: (1 + math.log(count)) * idf
             for word, count in sorted(text.items())
@@ -51,21 +51,21 @@ class TfIdf:
         return {word: weight / length for word, weight in weights.items()}
 
     def cosine(self, one: Counter[str], other: Counter[str]) -> float:
-        """How alike two texts are, from 0 to 1."""
+        """Return the similarity of two texts, from 0 to 1."""
         found = self.weights(other)
         sums = (found.get(word, 0.0) * weight for word, weight in self.weights(one).items())
         return round(math.fsum(sums), _DIGITS)
 
 
 class Nearest:
-    """The tools of a data set, ready to be ranked by likeness to an item's."""
+    """An index of a data set's tools that ranks them by similarity to an item's."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         found: dict[str, tuple[str, Tool]] = {}
         for item in items:
             for tool in item.all_tools.values():
                 found.setdefault(_key(tool), (item.id, tool))
-        # In an order of their own, so that of tools that are equally near the first comes first.
+        # Sorted, so that ties in similarity are broken in the same way every time.
         self._tools = sorted(found.values(), key=lambda one: (one[0], one[1].name))
         texts = [Counter(words(tool.schema)) for _, tool in self._tools]
         self._weights = TfIdf(texts)
@@ -79,14 +79,14 @@ class Nearest:
         }
 
     def others(self, item: Item, like: Iterable[Tool] | None = None) -> Iterator[Tool]:
-        """Tools that are not the item's own, the most like any of its own first.
+        """Yield tools of other items, most similar to any of the item's own first.
 
-        Left out are tools of the same code as one of the item's, and of a name that the item or
-        a nearer tool has: a model could not tell them apart.
+        Tools with the same code as one of the item's are skipped. So are tools with the name of an
+        item's tool or of a nearer tool, since a model could not tell them apart.
 
         Args:
-            item: whose tools are left out.
-            like: the tools to be like; all of the item's where None.
+            item: the item whose tools are skipped.
+            like: the tools to compare with; None for all of the item's.
         """
         taken = {name.casefold() for name in item.all_tools}
         bodies = {_does(tool) for tool in item.all_tools.values()}
@@ -99,12 +99,12 @@ class Nearest:
                 yield tool
 
     def among(self, tools: Sequence[Tool]) -> list[list[float]]:
-        """The cosines of tools with each other."""
+        """Return the cosines between all pairs of tools."""
         texts = [Counter(words(tool.schema)) for tool in tools]
         return [[self._weights.cosine(one, other) for other in texts] for one in texts]
 
     def _likeness(self, tools: Iterable[Tool]) -> NDArray[np.float64]:
-        """By tool: its largest cosine with one of `tools`."""
+        """Return, for each indexed tool, its largest cosine with one of `tools`."""
         best = np.zeros(len(self._tools))
         for tool in tools:
             sums = np.zeros(len(self._tools))
@@ -115,7 +115,7 @@ class Nearest:
         return best.round(_DIGITS)
 
     def likeness_to(self, text: str) -> dict[str, float]:
-        """By the name of each tool that is like a text at all: how much, up to 1."""
+        """Return the name of each tool similar to a text, with its similarity, up to 1."""
         sums: dict[str, float] = {}
         said = Counter(word.lower() for word in _WORD.findall(text))
         for word, weight in self._weights.weights(said).items():
@@ -126,13 +126,13 @@ class Nearest:
 
 
 def words(schema: ToolSchema) -> list[str]:
-    """A schema's words in lower case, names taken apart."""
+    """Return the words of a schema in lower case, with names split into words."""
     text = [schema.name, schema.description, *schema_texts(dict(schema.parameters))]
     return [word.lower() for part in text for word in _WORD.findall(part)]
 
 
 def schema_texts(schema: JSON) -> list[str]:
-    """Names and descriptions of the parameters, at every depth."""
+    """Return the names and descriptions of the parameters, at every depth."""
     if isinstance(schema, list):
         return [text for part in schema for text in schema_texts(part)]
     if not isinstance(schema, dict):
@@ -148,13 +148,13 @@ def schema_texts(schema: JSON) -> list[str]:
 
 
 def _key(tool: Tool) -> str:
-    """What makes two tools one."""
+    """Return a key that is equal for identical tools."""
     schema = tool.schema
     parts = [schema.name, schema.description, dict(schema.parameters), _does(tool)]
     return json.dumps(parts, sort_keys=True)
 
 
 def _does(tool: Tool) -> str:
-    """What the tool does: of a program its source, whatever its function is called."""
+    """Return what a tool executes: for a program its source, whatever its function's name."""
     body = tool.body
     return body.source if isinstance(body, Program) else json.dumps(tool.body_parts, sort_keys=True)

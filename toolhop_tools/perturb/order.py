@@ -1,4 +1,4 @@
-"""The item's tools in another order than that of its hops."""
+"""Shuffled order of an item's tools, which otherwise is the order of its hops."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ SHUFFLED = "order=shuffled"
 
 
 def tool_order(perturbation: str) -> str:
-    """The order in which an item's own tools were listed, by the label of a perturbation.
+    """Return the order in which an item's own tools were listed, from a perturbation's label.
 
-    The published one is hop order, which is the plan.
+    The published order is that of the hops, which reveals the plan.
     """
     return "shuffled" if SHUFFLED in perturbation.split("+") else "published"
 
 
 def tool_orders(perturbations: Iterable[str]) -> str:
-    """The same of several, in words for a table's title."""
+    """Describe the tool orders of several perturbations, for a table's title."""
     return f"tools in {' and '.join(dict.fromkeys(map(tool_order, perturbations)))} order"
 
 
 def shuffled(item: Item, seed: int) -> Item:
-    """The item with all tools on offer in random order."""
+    """Shuffle all tools shown with an item."""
     order = [*item.tools]
     drawn(seed, item, "tools").shuffle(order)
     return replace(item, order=tuple(order))

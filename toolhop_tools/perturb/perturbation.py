@@ -1,4 +1,4 @@
-"""Which changes of items go together, written as one text: ``names=scrambled+distractors=5``."""
+"""A combination of perturbations, written as a text: ``names=scrambled+distractors=5``."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from toolhop_tools.perturb.names import renamed
 from toolhop_tools.perturb.order import SHUFFLED, shuffled
 
 TEXTS = ("names", "descriptions", "parameters")
-"""Parts that say what is done to texts."""
+"""Keys whose value is a treatment of texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Perturbation:
-    """What is changed. Its text, such as ``names=scrambled+distractors=5``, is read by `parse`."""
+    """A combination of perturbations. `parse` reads its text, ``names=scrambled+distractors=5``."""
 
     names: Words = Words.AS_IS
     descriptions: Words = Words.AS_IS
-    """The tools' descriptions."""
+    """Treatment of the tools' descriptions."""
     parameters: Words = Words.AS_IS
-    """Every description within the parameters' schemas; their names and types stay."""
+    """Treatment of all descriptions in the parameters' schemas; their names and types stay."""
     distractors: int = 0
-    """Tools of other items, put among the item's own at random places."""
+    """Number of tools of other items, inserted among the item's own at random places."""
     choice: str = "nearest"
-    """Which tools are distractors: ``nearest``, ``random``, or so many for ``each`` tool
+    """Choice of distractors: ``nearest``, ``random``, or ``each`` for that number per tool
     (`toolhop_tools.perturb.distractors.Choice`)."""
     shuffled: bool = False
-    """The item's own tools are in random order; else in hop order."""
+    """Whether the item's own tools are shuffled; otherwise they are in hop order."""
 
     def __str__(self) -> str:
         texts = {name: getattr(self, name) for name in TEXTS}
@@ -48,10 +48,10 @@ class Perturbation:
 
     @classmethod
     def parse(cls, text: str) -> Perturbation:
-        """The perturbation that a text describes.
+        """Read a perturbation from its text.
 
         Raises:
-            BadChoice: says what is allowed.
+            BadChoice: the text is invalid; the message says what is allowed.
         """
         found = cls()
         if text.strip() in {"", AS_IS}:
@@ -69,15 +69,15 @@ class Perturbation:
         return found
 
     def changes(self, *, pool: DataSet, seed: int) -> tuple[ItemChange, ...]:
-        """What is done to an item, in this order; nothing for ``as-is``.
+        """Return the changes to an item, in order; none for ``as-is``.
 
         Args:
-            pool: where distractors come from; the items themselves may be in it.
-            seed: of everything that is drawn.
+            pool: the source of distractors; it may contain the items themselves.
+            seed: seed of all random choices.
         """
         found: list[ItemChange] = [partial(shuffled, seed=seed)] if self.shuffled else []
         if self.distractors:
-            # numpy, imported only when used
+            # Import numpy only if it is used.
             from toolhop_tools.perturb.distractors import Choice, distracted
             from toolhop_tools.perturb.nearest import Nearest
 
@@ -91,7 +91,7 @@ class Perturbation:
             found.append(partial(redescribed, words=self.descriptions, seed=seed))
         if self.parameters is not Words.AS_IS:
             found.append(partial(redescribed, words=self.parameters, seed=seed, of_parameters=True))
-        # Last: what else is drawn goes by the tools' own names, and numbers follow the order.
+        # Last, since other draws depend on the original names, and numbering on the order.
         if self.names is not Words.AS_IS:
             found.append(partial(renamed, words=self.names, seed=seed))
         return tuple(found)
@@ -116,7 +116,7 @@ def _with(found: Perturbation, key: str, value: str, text: str) -> Perturbation:
 def perturbed(
     items: Sequence[Item], how: Perturbation, *, pool: DataSet, seed: int
 ) -> Sequence[Item]:
-    """The items as they are shown; the arguments are those of `Perturbation.changes`.
+    """Return the items as shown; the arguments are those of `Perturbation.changes`.
 
     Raises:
         BadChoice: the pool has too few other tools for an item, or an item has no tools to change.

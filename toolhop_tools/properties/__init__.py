@@ -1,1 +1,1 @@
-"""Properties that every tool should have, tested by generated calls in the sandbox."""
+"""Properties that every tool should have, tested with generated calls in the sandbox."""

@@ -1,4 +1,4 @@
-"""The sandboxes of a check: one for each setting that must make no difference."""
+"""Sandboxes for a check: one for each setting that must not affect results."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from toolhop_tools.batch import Arguments
 from toolhop_tools.properties.model import BASE, FREE, OTHER_SEEDS, SETTINGS, Caller, SandboxSetting
 
 ATTEMPTS = 3
-"""Times that a call is made whose worker was lost under it."""
+"""Maximum number of attempts at a call whose worker is lost."""
 
 
 def settings_for(properties: Collection[str]) -> tuple[SandboxSetting, ...]:
-    """The settings that the properties need."""
+    """Return the sandbox settings that the properties need."""
     wanted = {BASE}
     wanted |= set(OTHER_SEEDS) if "same-result" in properties else set()
     wanted |= {FREE} if "policy" in properties else set()
@@ -31,17 +31,17 @@ def settings_for(properties: Collection[str]) -> tuple[SandboxSetting, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Exclusive use of a worker in each setting, for calls one after another."""
+    """Workers for exclusive use, one for each setting, that run one call at a time."""
 
     sessions: Mapping[SandboxSetting, Session]
 
     async def call(
         self, setting: SandboxSetting, program: Program, arguments: Arguments
     ) -> Outcome:
-        """One call; a lost worker is replaced, `ATTEMPTS` times in all.
+        """Run a call, replacing a lost worker, in at most `ATTEMPTS` attempts.
 
         Raises:
-            SandboxError: no worker lasts.
+            SandboxError: every worker was lost, or none could be started.
         """
         session = self.sessions[setting]
         for _ in range(ATTEMPTS - 1):
@@ -54,7 +54,7 @@ class Workers:
 async def open_workers(
     kind: Kind = "auto", *, limits: Limits, settings: Collection[SandboxSetting] = SETTINGS
 ) -> AsyncIterator[Workers]:
-    """Workers in sandboxes of the settings, one in each.
+    """Open a sandbox with one worker for each setting.
 
     Raises:
         SandboxUnavailable: `kind` cannot run here.
@@ -71,7 +71,7 @@ async def open_workers(
             )
             await stack.enter_async_context(sandbox)
             sessions[setting] = await stack.enter_async_context(sandbox.session())
-            # The first decides for all, and warns once.
+            # The first sandbox decides for all, so that any warning appears once.
             kind = cast("Kind", sandbox.description["kind"])
         yield Workers(sessions)
 
@@ -80,7 +80,7 @@ async def open_workers(
 def calling(
     kind: Kind = "auto", *, limits: Limits, settings: Collection[SandboxSetting] = SETTINGS
 ) -> Iterator[Caller]:
-    """Workers of its own for synchronous code, with the event loop in a thread.
+    """Open workers for synchronous code, with their event loop in a thread.
 
     Raises:
         SandboxUnavailable: `kind` cannot run here.
@@ -99,6 +99,6 @@ def calling(
 
 
 async def settled(kind: Kind, limits: Limits) -> Kind:
-    """What ``auto`` stands for here, so that it is found out, and warned of, once."""
+    """Return the sandbox kind that ``auto`` selects here, so that any warning appears only once."""
     sandbox = await open_sandbox(kind, limits=limits)
     return cast("Kind", sandbox.description["kind"])

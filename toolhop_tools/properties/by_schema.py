@@ -1,4 +1,4 @@
-"""The properties of a schema: what it forbids, requires, shows and promises."""
+"""Properties of a schema: what it forbids, requires, illustrates and promises."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from toolhop_tools.review import tool_findings
 
 
 def bad_input(case: Case) -> PropertyVerdict:
-    """The answer to invalid input is an error that names the parameter.
+    """Check that invalid input leads to an error that names the parameter.
 
-    Most such calls the simulator refuses before the code runs, and then its words are judged.
-    What it lets through is the tool's own to refuse: by raising, or by a result that tells of an
-    error. A text that is not of its parameter's `format` is bad input where that was asked for. A
-    call that it refuses without the fault as well says nothing of the fault, and is not judged.
+    The simulator refuses most such calls before the code runs; its message is then judged. Calls
+    that it lets through must be refused by the tool, by raising or by returning an error. If
+    requested, a text that violates its parameter's `format` is invalid too. A call that the tool
+    refuses even without the fault is not judged.
     """
     schema = case.subject.tool.schema
     stored = [one for one in _stored_misses(case) if case.examples.formats or one.fault != "format"]
@@ -79,12 +79,12 @@ def bad_input(case: Case) -> PropertyVerdict:
 
 
 def refused(outcome: Outcome) -> bool:
-    """Whether a tool's own code did not take a call."""
+    """Whether the tool's own code refused a call."""
     return not isinstance(outcome, Returned) or tells_of_error(result_value(outcome))
 
 
 def _stored_misses(case: Case) -> Iterator[Miss]:
-    """Near misses that earlier runs kept."""
+    """Return the near misses stored by earlier runs."""
     for one in case.stored:
         if one.property == "bad-input":
             path, fault, parameter = (one.about.get(n, "") for n in ("path", "fault", "parameter"))
@@ -101,7 +101,7 @@ def _base(text: str) -> dict[str, JSON] | None:
 
 
 def _unanswered(case: Case, miss: Miss, outcome: Outcome | None) -> CaseFailure | None:
-    """What the answer to a near miss lacks; `outcome` is None where no code ran."""
+    """Return what is wrong with the answer to a near miss; `outcome` is None if no code ran."""
     if outcome is None:
         text = case.reject(case.subject.tool.schema, miss.arguments) or ""
         who = "the simulator"
@@ -122,11 +122,11 @@ def _unanswered(case: Case, miss: Miss, outcome: Outcome | None) -> CaseFailure 
 
 
 SHORT_NAME = 2
-"""Length up to which a name counts only where it is marked as one: "a" is in most sentences."""
+"""Length up to which a name counts only if marked as a name: "a" occurs in most sentences."""
 
 
 def names(parameter: str, text: str) -> bool:
-    """Whether a text names a parameter: as a word of its own, or in quotes where it is short."""
+    """Whether a text names a parameter: as a separate word, or marked as a name if short."""
     name = re.escape(parameter)
     marked = (
         rf"[`'\"]{name}[`'\".\[]|\b(?:argument|parameter)s?:?\s+{name}(?!\w)|(?<!\w){name}\s*[=:]"
@@ -141,10 +141,10 @@ def names(parameter: str, text: str) -> bool:
 
 
 def gold_call(case: Case) -> PropertyVerdict:
-    """Each gold call is valid, and its result has the gold sub-answer as a leaf.
+    """Check that each gold call is valid, and that a leaf of its result is the gold sub-answer.
 
-    A call that a certificate proves is judged as certifying judges: dates in any notation, names
-    without their accents and texts that say the answer count as well.
+    A call proven by a certificate is judged as in certification: dates in any notation, names
+    without their accents and texts that contain the answer count as well.
     """
     golds = case.subject.golds
     if not golds:
@@ -189,7 +189,7 @@ _SIGNATURE_RULES = {
 
 
 def signature(case: Case) -> PropertyVerdict:
-    """Calls that follow the schema suit the function; both require and default the same."""
+    """Check that the function accepts what the schema allows, and that defaults agree."""
     tool = case.subject.tool
     tree = parse_source(tool.program.source)
     if tree is None:
@@ -205,14 +205,14 @@ def signature(case: Case) -> PropertyVerdict:
         found += _defaults(function.args, tool.schema.parameters)
         found += _needless(function.args, tool.schema.parameters)
         names_ |= default_nodes(function.args).keys()
-    # The function itself is looked up too.
+    # Plus one for the lookup of the function itself.
     return judged("signature", len(names_) + 1, found)
 
 
 def _needless(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[CounterExample]:
-    """Parameters that the schema requires and the function has a default for.
+    """Report parameters that the schema requires although the function has a default for them.
 
-    The simulator refuses a call without them, which the function would take.
+    The simulator refuses calls without them, which the function would accept.
     """
     stated = set(required(schema))
     names_ = [name for name, node in default_nodes(args).items() if node and name in stated]
@@ -222,7 +222,7 @@ def _needless(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[Count
 
 
 def _defaults(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[CounterExample]:
-    """Defaults that the schema and the signature both give, and that differ."""
+    """Report parameters whose defaults in the schema and the signature differ."""
     stated = {name: value for name, _, value in sample_values(schema, keys=("default",))}
     for name, node in default_nodes(args).items():
         if node is None or name not in stated:
@@ -242,7 +242,7 @@ def _defaults(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[Count
 
 
 def examples(case: Case) -> PropertyVerdict:
-    """Calls that the description shows work and give what it says; sample values are valid."""
+    """Check that calls in the description give the stated results, and sample values are valid."""
     tool = case.subject.tool
     shown = promises(tool)
     samples = [*sample_values(tool.schema.parameters)]
@@ -283,5 +283,5 @@ def _valid_sample(root: Mapping[str, JSON], inner: Mapping[str, JSON], value: JS
     try:
         return jsonschema_rs.Draft202012Validator({**shared, **inner}, offline=True).is_valid(value)
     except (jsonschema_rs.ValidationError, ValueError, jsonschema_rs.ReferencingError):
-        # A reference to elsewhere in the schema: the whole would be needed to judge it.
+        # A reference to elsewhere in the schema cannot be judged without the whole.
         return True

@@ -1,4 +1,4 @@
-"""One tool under test: its examples, what came of them, and how a suspicion is settled."""
+"""A tool under test: its examples, their outcomes, and the confirmation of suspected failures."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SAMPLE = 2
-"""Calls of a batch that are made again alone, whatever the batch said."""
+"""Number of calls of a batch that are always repeated alone."""
 MOST_KINDS = 3
-"""Classes of failure that one tool and property have in a report."""
+"""Maximum number of failure classes reported for one tool and property."""
 MOST_TRIED = 4
-"""Suspicious examples of one sort that are called alone before the suspicion is dropped."""
+"""Suspicious examples of one group that are called alone before the suspicion is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseFailure:
-    """What a call of its own showed."""
+    """A failure shown by a call in a process of its own."""
 
     kind: str
     reported: str
@@ -50,11 +50,11 @@ class CaseFailure:
 
 
 Classify: TypeAlias = Callable[[T], CaseFailure | None]
-"""Makes real calls of one example; None where the property holds for it."""
+"""Function that calls an example in processes of its own; None if the property holds for it."""
 
 
 class Case:
-    """A tool, its examples, and their runs: each made once, and only when asked for."""
+    """A tool with its examples and their runs, each computed once and on demand."""
 
     def __init__(
         self,
@@ -67,15 +67,15 @@ class Case:
         formats: bool = False,
         stored: Sequence[Stored] = (),
     ) -> None:
-        """Make ready; nothing is called yet.
+        """Prepare a case without calling anything.
 
         Args:
             subject: the tool.
-            call: makes the calls.
-            reject: the simulator's part.
-            count: examples a property.
-            seed: of what is drawn.
-            formats: whether a text that is not of its parameter's `format` is bad input.
+            call: runs the calls.
+            reject: the simulator's refusal of invalid calls.
+            count: number of examples for each property.
+            seed: seed of the drawn examples.
+            formats: whether a text that violates its parameter's `format` is invalid input.
             stored: counter-examples of earlier runs, which are called first.
         """
         self.subject, self.reject = subject, reject
@@ -86,25 +86,28 @@ class Case:
         self.examples = Examples(subject, count=count, seed=seed, formats=formats, before=before)
 
     def alone(self, arguments: Arguments, setting: SandboxSetting = BASE) -> Outcome:
-        """An ordinary call."""
+        """Run an ordinary call in a process of its own."""
         return self._call(setting, self.program, arguments)
 
     def after(self, arguments: Arguments) -> Outcome:
-        """The arguments after a call."""
+        """Return the arguments as a call leaves them."""
         return self._call(BASE, *harness.sequence(self.program, [arguments], after=True))
 
     def last_of(self, earlier: Sequence[Arguments], last: Arguments) -> Outcome:
-        """A call's outcome after others in its process."""
+        """Return the outcome of a call after others in the same process."""
         return self._call(BASE, *harness.sequence(self.program, [*earlier, last]))
 
     def batched(
         self, sets: Sequence[Arguments], setting: SandboxSetting = BASE
     ) -> list[CallRun | None]:
-        """What a batch says of the argument sets."""
+        """Run the argument sets in batches."""
         return harness.run_batched(self._call, setting, self.program, sets)
 
     def load_fault(self, setting: SandboxSetting = BASE) -> Outcome | None:
-        """Why the tool cannot be called at all, as a call of its own confirms; None if it can."""
+        """Return the outcome that shows the tool cannot be called at all, or None if it can.
+
+        A call in a process of its own confirms the fault.
+        """
         fault = harness.load(self._call, setting, self.program)
         if fault is None:
             return None
@@ -113,28 +116,28 @@ class Case:
 
     @cached_property
     def base_fault(self) -> Outcome | None:
-        """The same in the settings of a run."""
+        """Load fault in the base setting, which runs use; None if the tool loads."""
         return self.load_fault()
 
     @property
     def some_arguments(self) -> Arguments:
-        """Any call's arguments, where they make no difference."""
+        """Arguments for a call whose arguments make no difference."""
         golds = self.subject.golds
         return golds[0].arguments if golds else {}
 
     @property
     def valid(self) -> Sequence[Arguments]:
-        """Valid arguments, different from each other."""
+        """Distinct valid arguments."""
         return self.examples.valid
 
     @cached_property
     def raw(self) -> list[CallRun | None]:
-        """What batches say of the valid examples."""
+        """Outcomes of the valid examples in batches."""
         return self.batched(self.valid)
 
     @cached_property
     def base(self) -> list[CallRun | None]:
-        """What the valid examples give; of their own calls where a batch was found wrong."""
+        """Outcomes of the valid examples; from separate calls if a batch proved unreliable."""
         batched = [at for at, run in enumerate(self.raw) if run is not None and not run.alone]
         sample = random.Random(self.examples.seed).sample(batched, min(SAMPLE, len(batched)))
         for at in sample:
@@ -145,13 +148,13 @@ class Case:
 
     @cached_property
     def made(self) -> list[tuple[Arguments, CallRun]]:
-        """The valid examples that were called, each with what it gave."""
+        """Valid examples that were called, with their runs."""
         pairs = zip(self.valid, self.base, strict=True)
         return [(arguments, run) for arguments, run in pairs if run is not None]
 
     @cached_property
     def steady(self) -> list[int]:
-        """Examples that ended by themselves, so that running them again takes no patience."""
+        """Indices of examples that ended by themselves, so that repeating them is quick."""
         return [
             at
             for at, run in enumerate(self.base)
@@ -159,12 +162,12 @@ class Case:
         ]
 
     def at(self, setting: SandboxSetting) -> list[tuple[int, CallRun, CallRun]]:
-        """The steady examples in the base setting and in another one: (index, base, other)."""
+        """Run the steady examples in another setting and return (index, base run, other run)."""
         others = self.batched([self.valid[at] for at in self.steady], setting)
         return self._pairs(others, self.base)
 
     def reversed(self) -> list[tuple[int, CallRun, CallRun]]:
-        """The steady examples as batches ran them, and once more from last to first."""
+        """Run the steady examples in reverse order and return (index, batch run, reversed run)."""
         sets = [self.valid[at] for at in self.steady]
         return self._pairs(self.batched(sets[::-1])[::-1], self.raw)
 
@@ -184,11 +187,12 @@ class Case:
         suspects: Mapping[str, Sequence[Arguments]],
         classify: Classify[Arguments],
     ) -> list[CounterExample]:
-        """Counter-examples among suspicious valid arguments, each as small as could be found.
+        """Return confirmed counter-examples among suspicious arguments, as small as possible.
 
         Args:
-            property_: its name.
-            suspects: by what made them suspicious, so that one sort does not hide another.
+            property_: name of the property.
+            suspects: suspicious valid arguments, grouped by the reason for suspicion, so that no
+                group hides another.
             classify: makes the calls that decide.
         """
         doubted = {draw.text_of(dict(a)) for group in suspects.values() for a in group}
@@ -204,7 +208,7 @@ class Case:
         suspects: Mapping[str, Sequence[Miss]],
         classify: Classify[Miss],
     ) -> list[CounterExample]:
-        """The same for invalid arguments."""
+        """Return confirmed counter-examples among suspicious invalid arguments; see `settle`."""
         found = self._settled(
             property_, suspects, classify, lambda: self.examples.miss_strategy, (),
             lambda miss: dict(miss.arguments),
@@ -243,7 +247,7 @@ def _fails_as(kind: str, classify: Classify[T], example: T) -> bool:
 def confirmed(
     suspects: Mapping[str, Sequence[T]], classify: Classify[T]
 ) -> list[tuple[T, CaseFailure]]:
-    """For each class of failure the first suspect of it, decided by calls of their own."""
+    """Return the first confirmed suspect of each failure class, decided by separate calls."""
     found: dict[str, tuple[T, CaseFailure]] = {}
     for group in suspects.values():
         for example in group[:MOST_TRIED]:
@@ -257,7 +261,7 @@ def confirmed(
 def _smallest(
     first: T, failure: CaseFailure, small: T | None, classify: Classify[T]
 ) -> tuple[T, CaseFailure, bool]:
-    """The smaller of what was found and what became of it, and whether that is the smallest."""
+    """Return the smaller example with its failure, and whether shrinking confirmed it."""
     if small is None or small is first:
         return first, failure, small is first
     if len(draw.text_of(small)) <= len(draw.text_of(first)):

@@ -1,4 +1,4 @@
-"""The checker: how it is asked, and one tool and one property at a time, in a given sandbox."""
+"""Check of one property of one tool in given sandboxes, and the description of a check."""
 
 from __future__ import annotations
 
@@ -35,43 +35,43 @@ CHECKS: Mapping[str, Callable[[Case], PropertyVerdict]] = {
     "examples": by_schema.examples,
 }
 WITHOUT_CALLS = ("loads", "signature", "policy")
-"""Properties that say something of a tool that cannot be called."""
+"""Properties that can be judged even if the tool cannot be called."""
 EXAMPLES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class CheckJob:
-    """How to check: what each lane's process knows from its start."""
+    """Settings of a check, passed to the process of each lane when it starts."""
 
     rejections: Callable[[], Rejection]
-    """Makes the simulator's part, one a lane; importable by its name."""
+    """Function that makes the simulator's refusal, called once in each lane; importable by name."""
     limits: Limits
     kind: Kind = "auto"
-    """Of the sandbox."""
+    """Kind of the sandbox."""
     properties: tuple[str, ...] = tuple(PROPERTIES)
-    """All that may be asked for."""
+    """Properties that may be requested."""
     count: int = EXAMPLES
     seed: int = 0
     formats: bool = False
-    """Whether a text that is not of its parameter's `format` is bad input."""
+    """Whether a text that violates its parameter's `format` is invalid input."""
     store: Store | None = None
-    """Written and read by the lane, not by its process."""
+    """Store that the lane, not its process, reads and writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckTask:
-    """A property of a tool to judge."""
+    """A property of a tool that is to be judged."""
 
     serial: int
-    """The same for tasks with the same tool, whose examples and runs are then kept."""
+    """Number shared by the tasks of one tool, which reuse its examples and runs."""
     subject: Subject
     property: str
     before: tuple[Stored, ...] = ()
-    """Counter-examples to call first."""
+    """Counter-examples that are called first."""
 
 
 def check(case: Case, property_: str) -> PropertyVerdict:
-    """The verdict on one property of one tool.
+    """Return the verdict on one property of one tool.
 
     Raises:
         SandboxError: the sandbox is at fault.

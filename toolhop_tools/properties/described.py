@@ -1,4 +1,4 @@
-"""Examples that a tool's description gives: calls with their results, and values of parameters."""
+"""Examples in a tool's description: calls with their results, and values of parameters."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _ENDS = {
     "line": re.compile(r"$"),
     "arrow": re.compile(r"[.,;)]?(?=\s|$)"),
 }
-"""Where a result may end: after a word such as "returns" a number may be the first of a sentence,
-below a call it is the whole line."""
+"""Possible ends of a result. After a word such as "returns", punctuation can end it; below a
+call it fills the line."""
 LONGEST_CHARS = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A call that a description shows."""
+    """An example call in a description."""
 
     arguments: Arguments
     result: JSON = None
     stated: bool = False
-    """Whether the description says what it gives."""
+    """Whether the description states the result."""
 
 
 def promises(tool: Tool) -> tuple[Promise, ...]:
-    """The example calls in the schema's description and in the function's docstring.
+    """Return the example calls in the schema's description and in the function's docstring.
 
-    A call's result is what follows an arrow, ``==``, "returns" or, in a docstring, stands on the
-    line below, if that is a literal.
+    The result of a call is the literal after an arrow, ``==`` or "returns" or, in a docstring, on
+    the next line.
     """
     name = tool.program.function
     texts = [tool.schema.description]
@@ -72,7 +72,7 @@ def _in_text(
 
 
 def _calls(text: str, name: str) -> Iterator[tuple[str, str]]:
-    """Every call of the function in prose that can be parsed, and the text after it."""
+    """Yield each parsable call of the function in a text, with the text that follows it."""
     for found in re.finditer(rf"(?<![\w.]){re.escape(name)}\s*\(", text):
         for end in range(found.end(), min(len(text), found.end() + LONGEST_CHARS)):
             if text[end] == ")":
@@ -88,7 +88,7 @@ def _is_call(statement: ast.stmt) -> bool:
 
 
 def _result(after: str) -> tuple[bool, JSON]:
-    """The literal that a text begins with after an arrow, if it does: (whether, which)."""
+    """Return whether the text states a result, and the result."""
     mark = _MARK.match(after)
     if mark is None:
         return False, None
@@ -115,9 +115,9 @@ def _literal(text: str) -> tuple[bool, JSON]:
 def sample_values(
     schema: Mapping[str, JSON], keys: Sequence[str] = ("examples", "example", "default")
 ) -> Iterator[tuple[str, dict[str, JSON], JSON]]:
-    """Values that the schema gives for parameters: (parameter, its schema, value).
+    """Yield sample values in the schema: (parameter, its schema, value).
 
-    A default of null means that there is none: schemas made from signatures have it so.
+    A default of null is ignored: schemas made from signatures use it for a missing default.
     """
     for name, inner in described(schema).items():
         if not isinstance(inner, dict):

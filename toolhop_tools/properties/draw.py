@@ -1,7 +1,7 @@
-"""Examples from Hypothesis: drawn in bulk, and made smaller where one fails.
+"""Examples from Hypothesis: drawn in bulk, and shrunk if one fails.
 
-Hypothesis is imported when it is used. It runs without its own database: what failed is kept by
-`toolhop_tools.properties.store`, as calls that a person can read.
+Hypothesis is imported on first use. It runs without its own database: failures are stored by
+`toolhop_tools.properties.store` as readable calls.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHRINK_CALLS = 150
-"""Calls that making one example smaller may take; 3 ms each."""
+"""Maximum number of calls for shrinking one example; each takes about 3 ms."""
 SHRINK_S = 8.0
-"""Seconds that it may take, where the calls are those that hang."""
+"""Maximum time for shrinking one example, in seconds, in case calls hang."""
 
 
 def text_of(value: object) -> str:
-    """The value as JSON with sorted keys: what tells examples from each other."""
+    """Return a value as JSON with sorted keys, which identifies an example."""
     plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
     return json.dumps(plain, sort_keys=True, ensure_ascii=False, default=str)
 
 
 def drawn(strategy: SearchStrategy[T], count: int, seed: int) -> list[T]:
-    """`count` different examples, or as many as there are; the same for the same seed.
+    """Return up to `count` distinct examples; the same seed gives the same examples.
 
-    A strategy with no example at all gives an empty list.
+    The list is empty if the strategy has no examples.
     """
     if strategy.is_empty:
         return []
@@ -57,14 +57,14 @@ def shrunk(
     *,
     sound: Collection[str] = (),
 ) -> T | None:
-    """The smallest example found for which `fails`; None where none was.
+    """Return the smallest example found for which `fails` is true, or None.
 
     Args:
-        strategy: as it was drawn from.
-        count: as it was drawn with, so that the same examples come up first.
-        seed: the same.
+        strategy: the strategy from which the examples were drawn.
+        count: the number of examples drawn, so that the same ones come up first.
+        seed: the seed with which they were drawn.
         fails: makes the real calls.
-        sound: texts (`text_of`) of examples known not to fail, for which no call is made.
+        sound: texts (`text_of`) of examples known not to fail, which are not called.
     """
     budget: _Budget[T] = _Budget(fails, sound)
 
@@ -78,11 +78,11 @@ def shrunk(
 
 
 class _Failed(Exception):
-    """Raised so that Hypothesis sees that an example fails."""
+    """Raised to signal to Hypothesis that an example fails."""
 
 
 class _Budget(Generic[T]):
-    """A memory of what failed: the same answer each time, and no more calls than allowed."""
+    """Known verdicts on examples, so that answers are consistent and calls are limited."""
 
     def __init__(self, fails: Callable[[T], bool], sound: Collection[str]) -> None:
         self._fails = fails
@@ -93,7 +93,7 @@ class _Budget(Generic[T]):
         self.smallest: T | None = None
 
     def fails(self, value: T) -> bool:
-        """Whether `value` fails, as far as may still be found out."""
+        """Whether `value` fails; False if unknown and the budget is used up."""
         text = text_of(value)
         known = self._known.get(text)
         if known is not None:
@@ -121,7 +121,7 @@ def _run(
 
     phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
     how = hypothesis.settings(
-        # Some are drawn twice; both ways of running must begin with the same ones.
+        # Some examples are drawn twice; both modes must begin with the same ones.
         max_examples=2 * count + 10,
         database=None,
         deadline=None,

@@ -1,4 +1,4 @@
-"""The examples that a tool is tested with, drawn once for all its properties."""
+"""Examples for testing a tool, drawn once for all its properties."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ NO_FORMATS: Mapping[str, Sequence[str]] = {
     "email": ("no address", "nobody@"),
     "uri": ("no uri", "http://[::1"),
 }
-"""Texts that are not of a format that the validator does not check."""
+"""Texts that violate a format, for formats that the validator does not check."""
 
 
 class Examples:
-    """Valid and invalid arguments for one tool; the same for the same seed and number."""
+    """Valid and invalid arguments for one tool, determined by the seed and the number."""
 
     def __init__(
         self,
@@ -41,9 +41,9 @@ class Examples:
         formats: bool = False,
         before: Iterable[Arguments] = (),
     ) -> None:
-        """Take the tool, the number of examples, the seed, and what failed in earlier runs.
+        """Set the tool, the number of examples, the seed, and failed arguments of earlier runs.
 
-        With `formats`, a text that is not of its parameter's `format` is bad input.
+        With `formats`, a text that violates its parameter's `format` is invalid input.
         """
         self._subject = subject
         self._schema = subject.tool.schema.parameters
@@ -52,7 +52,7 @@ class Examples:
         self._validator = compiled(self._schema)
 
     def fit(self, arguments: Arguments) -> bool:
-        """Whether arguments fit the tool's schema; nothing fits one that is itself invalid."""
+        """Whether arguments fit the tool's schema; False if the schema itself is invalid."""
         return self._validator is not None and fits(self._validator, self._schema, arguments)
 
     @cached_property
@@ -70,7 +70,7 @@ class Examples:
 
     @cached_property
     def miss_strategy(self) -> SearchStrategy[Miss]:
-        """Arguments with one fault."""
+        """Arguments with exactly one fault."""
         from hypothesis import strategies as st
 
         from toolhop_tools.strategies import invalid
@@ -83,30 +83,30 @@ class Examples:
         ]
         if not formats:
             return near
-        # The simulator takes a format for a remark, so refusing these is up to the tool.
+        # The simulator does not enforce formats, so the tool itself must refuse these.
         faulty = st.builds(_misformed, self.valid_strategy, st.sampled_from(formats))
         return st.one_of(near, faulty)
 
     @cached_property
     def drawn_valid(self) -> Sequence[Arguments]:
-        """What Hypothesis drew, without what came from elsewhere."""
+        """Examples drawn by Hypothesis only."""
         return draw.drawn(self.valid_strategy, self.count, self.seed)
 
     @cached_property
     def valid(self) -> Sequence[Arguments]:
-        """`count` examples: stored ones, gold and example calls that fit, then drawn ones."""
+        """Up to `count` examples: stored ones, fitting gold and example calls, then drawn ones."""
         known: list[Arguments] = [*self._before]
         known += [gold.arguments for gold in self._subject.golds]
         known += example_calls(self._subject.tool.program)
         found: dict[str, Arguments] = {}
         for arguments in (*filter(self.fit, known), *self.drawn_valid):
             found.setdefault(draw.text_of(dict(arguments)), dict(arguments))
-        # What was stored is never cut off by the number.
+        # Stored examples are never dropped, whatever the number.
         return list(found.values())[: max(self.count, len(self._before))]
 
     @cached_property
     def misses(self) -> Sequence[Miss]:
-        """`count` near misses."""
+        """Up to `count` near misses."""
         return draw.drawn(self.miss_strategy, self.count, self.seed)
 
 
@@ -116,7 +116,7 @@ def _miss(found: NearMiss) -> Miss:
 
 
 def _formats(schema: Mapping[str, JSON]) -> Iterable[tuple[str, str]]:
-    """Top-level text parameters that have a format, and which."""
+    """Yield the top-level text parameters that have a format, with the format."""
     for name, inner in described(schema).items():
         if isinstance(inner, dict) and inner.get("type") == "string":
             yield name, str(inner.get("format", ""))

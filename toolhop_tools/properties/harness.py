@@ -1,4 +1,4 @@
-"""The calls that properties are judged by: in batches, alone, and after one another."""
+"""Calls by which properties are judged: in batches, alone, and one after another."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def {driver}(earlier, last):
 
 
 def load(call: Caller, setting: SandboxSetting, program: Program) -> Outcome | None:
-    """How running the module level and looking the function up failed; None if it did not."""
+    """Run the module level and look up the function; return the outcome if that fails, or None."""
     step = load_call(program)
     if step is None:
         return Raised("NameError", f"{program.function!r} is no name of a function")
@@ -51,12 +51,12 @@ def load(call: Caller, setting: SandboxSetting, program: Program) -> Outcome | N
 def sequence(
     program: Program, calls: Sequence[Arguments], *, after: bool = False
 ) -> tuple[Program, Arguments]:
-    """What to call so that `calls` are made in one process, and the last one's outcome is reported.
+    """Return a program and arguments that make `calls` in one process and report the last outcome.
 
     Args:
-        program: the tool's.
-        calls: at least one.
-        after: tell the last one's arguments, as it leaves them, in place of its outcome.
+        program: the tool's program.
+        calls: at least one call.
+        after: report the last call's arguments, as it leaves them, instead of its outcome.
     """
     *earlier, last = calls
     if not earlier and not after:
@@ -73,14 +73,14 @@ def sequence(
 def run_alone(
     call: Caller, setting: SandboxSetting, program: Program, sets: Sequence[Arguments]
 ) -> list[CallRun | None]:
-    """Each set as a call of its own; None from where too many were cut off."""
+    """Run each argument set alone; None for sets skipped after too many were cut off."""
     return _made(call, setting, one_by_one(program, sets))
 
 
 def run_batched(
     call: Caller, setting: SandboxSetting, program: Program, sets: Sequence[Arguments]
 ) -> list[CallRun | None]:
-    """What each set gives in batches; None for what was not run as too many were cut off."""
+    """Run argument sets in batches; None for sets skipped after too many were cut off."""
     return _made(call, setting, in_batches(program, sets))
 
 
@@ -95,7 +95,7 @@ def _made(call: Caller, setting: SandboxSetting, calls: Calls) -> list[CallRun |
 
 
 def fact(outcome: Outcome) -> tuple[str, str]:
-    """What is compared of an outcome: not its line, which a batch does not know."""
+    """Return the comparable part of an outcome, without the line, which batches do not know."""
     match outcome:
         case Returned(json_text):
             return "returned", json_text

@@ -1,8 +1,8 @@
-"""The process of a lane: it judges one property after another, in sandboxes of its own.
+"""The process of a lane, which judges one property after another in its own sandboxes.
 
-Examples are drawn and results are read by Python code that holds the interpreter's lock, so lanes
-that are to work side by side are processes, each the one worker of an executor. What that leaves
-to do is here: ending with the parent, and signs of life.
+Drawing examples and reading results is Python code that holds the interpreter's lock. Lanes that
+work in parallel are therefore processes, each the only worker of an executor. This module also ends
+the process with its parent, and gives signs of life.
 """
 
 from __future__ import annotations
@@ -36,23 +36,25 @@ from toolhop_tools.properties.model import (
 )
 
 LOADED = tuple(f"toolhop_tools.strategies.{name}" for name in ("invalid", "literals", "valid"))
-"""Hypothesis draws constants of the modules that are loaded, among others: with all of ours loaded
-before the first draw, all lanes draw the same."""
+"""Modules loaded before the first draw: Hypothesis also draws constants from loaded modules, so
+all lanes must load the same ones to draw the same examples."""
 SPUN_S = 0.1
-"""Seconds of processor time by which a machine's load is measured, after a call ran out of time."""
+"""Processor time spent on measuring the machine's load after a call timed out, in seconds."""
 BUSY = 1.25
-"""Slowdown from which a machine is too busy for a limit of wall-clock time to speak of a tool."""
+"""Slowdown above which a wall-clock timeout is not held against a tool."""
 PATIENCE = 2.0
-"""Times the slowdown: load changes from second to second."""
+"""Factor on the slowdown when extending a timeout, since the load fluctuates."""
 _CACHES = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 
 class _Ended(BaseException):
-    """The parent wants no more. No Exception, which Hypothesis takes for a failing example."""
+    """Raised when the parent ends the lane. A BaseException, as Hypothesis takes an Exception
+    for a failing example.
+    """
 
 
 class _Worker:
-    """What the process holds between tasks."""
+    """State of the process between tasks."""
 
     def __init__(
         self, job: CheckJob, heard_s: Synchronized[float], stop: Synchronized[int]
@@ -62,11 +64,11 @@ class _Worker:
         self.reject = job.rejections()
         self._call: Caller | None = None
         self._endless: set[Program] = set()
-        """Programs one call of which had no result in the time that the machine's load allows."""
+        """Programs that timed out once even when given extra time for the machine's load."""
         self._held: tuple[int, Case] | None = None
 
     def case(self, task: CheckTask) -> Case:
-        """The tool of the task, with its examples and runs so far."""
+        """Return the case of the task's tool, with its examples and runs so far."""
         if self._held is None or self._held[0] != task.serial:
             job = self.job
             case = Case(
@@ -77,7 +79,7 @@ class _Worker:
         return self._held[1]
 
     def call(self, setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:
-        """A call in the sandboxes, which are opened for the first; a sign of life at each end."""
+        """Run a call, with a sign of life before and after; open the sandboxes on first use."""
         if self.stop.value:
             raise _Ended
         self.heard_s.value = time.monotonic()
@@ -94,7 +96,7 @@ class _Worker:
             self.heard_s.value = time.monotonic()
 
     def _patient(self, setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:
-        """The same call on a busy machine, with as much more time: load is no verdict on a tool."""
+        """Repeat a timed-out call with more time if the machine is busy."""
         limits, slowdown = self.job.limits, _slowdown()
         outcome: Outcome = TimedOut(limits.wall_s)
         if slowdown > BUSY:
@@ -108,7 +110,7 @@ class _Worker:
 
 
 def _slowdown() -> float:
-    """Seconds that the clock takes on this machine for one second of processor time, now."""
+    """Return the wall-clock seconds that one second of processor time currently takes."""
     began_s, used_s = time.monotonic(), time.thread_time()
     while time.thread_time() - used_s < SPUN_S:
         pass
@@ -116,15 +118,15 @@ def _slowdown() -> float:
 
 
 _held: list[_Worker] = []
-"""The process's one worker: tasks of an executor are functions, and share what is global."""
+"""The only worker of the process, global because tasks of an executor are plain functions."""
 
 
 def begin(job: CheckJob, heard_s: Synchronized[float], stop: Synchronized[int]) -> None:
-    """Get the process ready."""
+    """Initialise the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _die_with_asker()
     if job.store is not None:
-        # Hypothesis's caches go beside the store and not into a folder of their own.
+        # Put Hypothesis's caches beside the store, not into a folder in the working directory.
         os.environ.setdefault(_CACHES, str(job.store.folder.parent / "hypothesis"))
     for name in LOADED:
         importlib.import_module(name)
@@ -132,15 +134,15 @@ def begin(job: CheckJob, heard_s: Synchronized[float], stop: Synchronized[int]) 
 
 
 def _die_with_asker() -> None:
-    """Have the kernel kill this process when the one that asked for it is gone.
+    """Have the kernel kill this process when the process that requested it has ended.
 
-    A pattern without an end would keep this one from seeing that. Its parent is the server that
-    forked it, which lasts as long as the lanes do.
+    An endless pattern match would keep this process from noticing. Its parent is the fork server,
+    which lives as long as the lanes do.
     """
     asker = multiprocessing.parent_process()
     if asker is None:
         return
-    # A pipe whose other end the asker holds.
+    # A pipe whose other end the requesting process holds.
     end = asker.sentinel
     fcntl.fcntl(end, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(end, fcntl.F_SETOWN, os.getpid())
@@ -150,7 +152,7 @@ def _die_with_asker() -> None:
 
 
 def judge(task: CheckTask) -> PropertyVerdict:
-    """The verdict on one property.
+    """Return the verdict on one property.
 
     Raises:
         SandboxError: the sandbox is at fault.
@@ -166,12 +168,12 @@ def judge(task: CheckTask) -> PropertyVerdict:
 
 
 def end() -> None:
-    """Put the sandboxes away."""
+    """Close the sandboxes."""
     _held[0].stack.close()
 
 
 def _fault(property_: str, error: Exception) -> CounterExample:
-    """A fault of the checker itself, reported as one."""
+    """Report a fault of the checker itself as a counter-example."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     reported = f"a fault of the check, not of the tool: {type(error).__name__}: {error} ({where})"

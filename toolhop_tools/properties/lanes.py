@@ -1,8 +1,8 @@
-"""Lanes as their parent sees them: executors of one process that judge the tools they are given.
+"""Lanes as seen by their parent: single-process executors that judge one tool at a time.
 
-A process that dies, or gives no sign of life, costs the properties of the tool that it was at, of
-which that is a failure; what needs none of the tool's examples, and the next tool, get a new
-process. An executor has one process and not as many as lanes, since the loss of one breaks it.
+If a process dies or hangs, the property being judged fails, and so do all others that need the
+tool's examples. The remaining properties, and the next tool, get a new process. Each lane has its
+own executor, since an executor breaks as soon as it loses a process.
 """
 
 from __future__ import annotations
@@ -35,23 +35,22 @@ from toolhop_tools.properties.model import (
 from toolhop_tools.properties.store import REPLAYED, Stored
 
 SILENT_S = 30.0
-"""Seconds of its processor that a lane may use without a call or a verdict: a pattern of the schema
-that backtracks without end, or a schema of which no examples can be made in any time. Making
-examples of a usual tool takes well under a second. Wall-clock time would blame a right tool for a
-busy machine."""
+"""Maximum processor time that a lane may use without a call or a verdict, in seconds. It is
+exceeded if a pattern of the schema backtracks endlessly, or if no examples can be made. Usual
+tools need well under a second. Wall-clock time would blame a sound tool for a busy machine."""
 LOST_S = 900.0
-"""Seconds of wall clock without a sign of life after which something of ours hangs: no verdict."""
+"""Seconds of wall clock without a sign of life after which the checker itself is at fault."""
 EXAMPLE_S = 0.05
-"""Seconds that are allowed more for each example that was asked for."""
+"""Additional seconds allowed for each requested example."""
 GRACE_S = 10.0
-"""Seconds that a lane has to put its sandboxes away, before it is killed."""
+"""Seconds a lane has to close its sandboxes before it is killed."""
 _FORKED = multiprocessing.get_context("forkserver")
-"""A server imports what lanes need, once for all of them, and forks their processes."""
+"""Start method whose server imports the lanes' modules once and forks their processes."""
 _FORKED.set_forkserver_preload([lane.__name__, *lane.LOADED])
 
 
 class _Pool:
-    """An executor with its one process, started."""
+    """A started executor with its only process."""
 
     def __init__(self, job: CheckJob) -> None:
         self.heard_s: Synchronized[float] = _FORKED.Value("d", time.monotonic())
@@ -59,7 +58,7 @@ class _Pool:
         given = job, self.heard_s, self.stop
         self.executor = ProcessPoolExecutor(1, _FORKED, lane.begin, given)
         before = set(multiprocessing.active_children())
-        # Ctrl-C is for the parent alone, which ends its lanes in order: the process inherits this.
+        # The process inherits this mask, as only the parent handles Ctrl-C and ends its lanes.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self.began = self.executor.submit(os.getpid)
@@ -73,7 +72,7 @@ class _Pool:
 
     @property
     def silent_s(self) -> float:
-        """Seconds of its processor that the process used since its last sign of life."""
+        """Seconds of processor time used by the process since its last sign of life."""
         used_s = self._used_s()
         if self._heard[0] != self.heard_s.value:
             self._heard = (self.heard_s.value, used_s)
@@ -83,36 +82,36 @@ class _Pool:
         try:
             text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
         except OSError:
-            return 0.0  # it has ended, which is seen elsewhere
+            return 0.0  # the process has ended, which is detected elsewhere
         fields = text.rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def ask_to_end(self) -> None:
-        """Have the process drop its task, put its sandboxes away and end; wait for nothing."""
+        """Tell the process to drop its task, close its sandboxes and end; do not wait."""
         self.stop.value = 1
         with contextlib.suppress(BrokenProcessPool, RuntimeError):
             self.executor.submit(lane.end)
         self.executor.shutdown(wait=False)
 
     def end(self, grace_s: float) -> None:
-        """See the process end: by itself if it was asked to, killed when the time is over."""
+        """Wait for the process to end, and kill it after `grace_s` seconds."""
         try:
             self.process.join(grace_s)
-        finally:  # also at a second Ctrl-C: no more patience
+        finally:  # on a second Ctrl-C too, without waiting any longer
             self.process.kill()
-            # A second shutdown does not wait, so the process is waited for itself.
+            # A second shutdown does not wait, so join the process directly.
             self.process.join()
             self.executor.shutdown(cancel_futures=True)
 
 
 @dataclass
 class Lane:
-    """A lane, for one tool at a time; its process is started when it is needed."""
+    """A lane that checks one tool at a time, in a process started on demand."""
 
     job: CheckJob
     silent_s: float = SILENT_S
     verdicts: dict[str, PropertyVerdict] = field(default_factory=dict)
-    """On the tool in hand, by property, as they come."""
+    """Verdicts on the current tool so far, by property."""
     _pool: _Pool | None = None
     _serial: int = 0
     _subject: Subject | None = None
@@ -120,7 +119,7 @@ class Lane:
     _before: tuple[Stored, ...] = ()
     _asked: dict[str, Future[PropertyVerdict]] = field(default_factory=dict)
     _lost: dict[int, CounterExample] = field(default_factory=dict)
-    """By serial: the tool at which a process was lost, and how."""
+    """How a process was lost, by the serial of the tool it was checking."""
 
     def __enter__(self) -> Lane:
         return self
@@ -136,13 +135,13 @@ class Lane:
         properties: Sequence[str],
         before: Sequence[Stored] = (),
     ) -> None:
-        """Have properties of a tool judged.
+        """Start judging properties of a tool.
 
         Args:
-            serial: the same for the same tool, whose examples are then kept from call to call.
+            serial: number of the tool; calls with the same number reuse its examples.
             subject: the tool.
-            properties: of those that the job names.
-            before: counter-examples to call first, beside those of the job's store.
+            properties: some of the job's properties.
+            before: counter-examples to call first, in addition to those in the job's store.
         """
         stored = self.job.store.kept(subject) if self.job.store else ()
         self.verdicts, self._asked, self._before = {}, {}, (*stored, *before)
@@ -150,7 +149,7 @@ class Lane:
         self._ask()
 
     def _ask(self) -> None:
-        """Have the process do what is left, but for what lost one before."""
+        """Submit the remaining properties; fail those that need examples if a process was lost."""
         if (how := self._lost.get(self._serial)) is not None:
             self._give_up(how, [name for name in self._left if name in REPLAYED])
         if self.idle or self._subject is None:
@@ -168,21 +167,21 @@ class Lane:
 
     @property
     def _left(self) -> list[str]:
-        """Properties of the tool in hand that are not judged yet."""
+        """Properties of the current tool that are not judged yet."""
         return [name for name in self._properties if name not in self.verdicts]
 
     @property
     def idle(self) -> bool:
-        """Whether all that was asked for is judged."""
+        """Whether all requested properties are judged."""
         return not self._left
 
     @property
     def patience_s(self) -> float:
-        """Seconds of processor time that may be used between two signs of life."""
+        """Maximum processor time between two signs of life, in seconds."""
         return self.silent_s + EXAMPLE_S * self.job.count
 
     def look(self) -> None:
-        """Take the verdicts that have come since, or see that the process is lost.
+        """Collect new verdicts, or find that the process is lost.
 
         Raises:
             SandboxError, StoreFault: the sandbox or the store is at fault.
@@ -195,7 +194,7 @@ class Lane:
             except BrokenProcessPool:
                 self._lose(self._died(self._pool))
                 return
-        # The time of the start, which is long on a busy machine, counts for no tool.
+        # Startup, which is slow on a busy machine, does not count against any tool.
         if not self._pool.began.done():
             self._pool.heard_s.value = time.monotonic()
         if self.idle:
@@ -211,7 +210,7 @@ class Lane:
             raise SandboxFault(f"the process that checks tools was silent for {LOST_S:.0f} s")
 
     def _take(self, name: str, verdict: PropertyVerdict) -> None:
-        """Note a verdict, and store its counter-examples."""
+        """Record a verdict, and store its counter-examples."""
         self.verdicts[name] = verdict
         store, subject = self.job.store, self._subject
         if store is not None and subject is not None and isinstance(verdict, Fails):
@@ -219,10 +218,10 @@ class Lane:
                 store.keep(subject, found)
 
     def _died(self, pool: _Pool) -> CounterExample:
-        """How the process ended.
+        """Describe how the process ended.
 
         Raises:
-            SandboxUnavailable: it never began, so that no tool can be to blame.
+            SandboxUnavailable: the process never started, so no tool can be to blame.
         """
         pool.process.join(GRACE_S)
         code = pool.process.exitcode
@@ -234,7 +233,7 @@ class Lane:
         return CounterExample("", "the check dies", reported)
 
     def _lose(self, how: CounterExample) -> None:
-        """Go on with a new process, where what is left needs none of the examples."""
+        """Replace a lost process; remaining properties that need examples fail."""
         self.end(grace_s=0)
         if self._serial in self._lost or self._left[0] not in REPLAYED:
             self._give_up(how, self._left)
@@ -242,29 +241,29 @@ class Lane:
         self._ask()
 
     def _give_up(self, how: CounterExample, names: Sequence[str]) -> None:
-        """These fail, for the same reason."""
+        """Fail the named properties for the same reason."""
         for name in names:
             self.verdicts[name] = Fails(0, (CounterExample(name, how.kind, how.reported),))
 
     def ask_to_end(self) -> None:
-        """Have the process put its sandboxes away and end, without waiting for it."""
+        """Tell the process to close its sandboxes and end, without waiting for it."""
         if self._pool is not None:
             self._pool.ask_to_end()
 
     def end(self, *, grace_s: float = GRACE_S) -> None:
-        """End the process: by itself if it was asked to, killed when the time is over."""
+        """Wait for the process to end, and kill it after `grace_s` seconds."""
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.end(grace_s)
 
     @property
     def waited_for(self) -> list[Future[PropertyVerdict]]:
-        """What is done when there is something to take."""
+        """Futures of the verdicts that are still missing."""
         return [self._asked[name] for name in self._left]
 
 
 def wait_for(lanes: Sequence[Lane]) -> None:
-    """Wait until one of the lanes has something to say, or a second is over."""
+    """Wait for a verdict from one of the lanes, but at most one second."""
     futures = [future for one in lanes for future in one.waited_for]
     wait(futures, 1.0, FIRST_COMPLETED)
 
@@ -277,14 +276,14 @@ def check_all(
     silent_s: float = SILENT_S,
     on_report: Callable[[ToolReport], None] = lambda _: None,
 ) -> list[ToolReport]:
-    """A report for each subject, in their order, whatever the number of lanes.
+    """Return a report for each subject, in their order, whatever the number of lanes.
 
     Args:
-        subjects: what to check.
-        job: how thoroughly, and where.
-        lanes: how many tools at a time.
-        silent_s: seconds of its processor without a sign of life after which a one is ended.
-        on_report: called with each report as it comes.
+        subjects: the tools to check.
+        job: settings of the check.
+        lanes: number of tools checked in parallel.
+        silent_s: processor time without a sign of life after which a lane's process is ended.
+        on_report: called with each report as it is completed.
 
     Raises:
         SandboxError: the sandbox is at fault.

@@ -1,4 +1,4 @@
-"""What a check is made of, as values: subjects, settings, verdicts, counter-examples."""
+"""Data model of a check: subjects, settings, verdicts, counter-examples."""
 
 from __future__ import annotations
 
@@ -27,96 +27,96 @@ PROPERTIES: Mapping[str, str] = {
     "policy": "The restricted policy changes no result.",
     "examples": "The examples that the description gives are valid, and give what they say.",
 }
-"""Name to what it says, in the order in which they are checked and shown."""
+"""Statement of each property, in the order in which they are checked and shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxSetting:
-    """Circumstances of a call that must make no difference."""
+    """Sandbox settings that must not affect the result of a call."""
 
     hash_seed: int = 0
     policy: Policy = "restricted"
 
     @property
     def flags(self) -> str:
-        """The flags of ``toolhop call`` that bring it about."""
+        """Flags of ``toolhop call`` that select the setting."""
         seed = f" --hash-seed {self.hash_seed}" if self.hash_seed else ""
         return seed + (f" --policy {self.policy}" if self.policy != "restricted" else "")
 
 
 BASE = SandboxSetting()
 OTHER_SEEDS = (SandboxSetting(hash_seed=1), SandboxSetting(hash_seed=2))
-"""Two more: a set of two texts keeps its order from one seed to another in half of all cases."""
+"""Two additional seeds, since a set of two texts keeps its order under half of all seeds."""
 FREE = SandboxSetting(policy="none")
 SETTINGS = (BASE, *OTHER_SEEDS, FREE)
 
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Arguments with one fault, and what it is."""
+    """Arguments with exactly one fault, and its description."""
 
     arguments: Arguments
     path: str
-    """Where it is, such as ``filters.years.0``; empty for the object as a whole."""
+    """Path of the fault, such as ``filters.years.0``; empty for the whole object."""
     fault: str
-    """The keyword of JSON Schema that is broken, such as ``required``."""
+    """The violated keyword of JSON Schema, such as ``required``."""
     parameter: str
-    """The top-level parameter that it is in; empty for the object as a whole."""
+    """Top-level parameter that contains the fault; empty for the whole object."""
     base: Arguments | None = None
-    """The same call without the fault, where the tool is the one to find it."""
+    """The same call without the fault, if only the tool itself can detect it."""
 
 
 Caller: TypeAlias = Callable[[SandboxSetting, Program, Arguments], Outcome]
-"""Makes a call in a sandbox, in a process of its own, and blocks until it is over. A SandboxError
-ends the check."""
+"""Function that makes a call in a sandbox, in a process of its own, and blocks until it ends. A
+SandboxError ends the check."""
 Rejection: TypeAlias = Callable[[ToolSchema, Arguments], str | None]
-"""The simulator's part in refusing bad input before any code runs: the answer that a model gets
-instead of a result; None where the code is run."""
+"""Function with which the simulator refuses invalid calls: the message that a model gets instead
+of a result, or None if the code is to be run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """A gold call and the answer that it must give."""
+    """A gold call and its required answer."""
 
     arguments: Arguments
     answer: str
     source: str
     """See `toolhop_tools.model.GoldCall`."""
     certified: bool = False
-    """Whether a certificate proves it; its result is then judged as the certificate's was."""
+    """Whether a certificate proves the call; its result is then judged as in certification."""
 
 
 NOT_ASKED = "not asked: its data has no gold call, and no certificate was given for its items"
-"""Of a tool whose gold call nobody knows. Not the same as a gold call that was found sound."""
+"""Reason for a tool with no known gold call, as opposed to a gold call that passed."""
 OF_NO_HOP = "a distractor: it belongs to no hop, and has no gold call"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A tool under test. A tool that several items or hops share is one subject."""
+    """A tool under test, which several items or hops may share."""
 
     item: str
     """Id of the first item that has it."""
     tool: Tool
     golds: tuple[Gold, ...] = ()
     no_gold: str = NOT_ASKED
-    """Why it has no gold call, where it has none."""
+    """Reason why there is no gold call, if there is none."""
 
     @property
     def is_distractor(self) -> bool:
-        """Whether it is offered beside the tools of hops, and is none itself."""
+        """Whether the tool is offered beside the tools of hops, but belongs to none."""
         return self.no_gold == OF_NO_HOP
 
     @property
     def id(self) -> str:
-        """``item::tool``, unique within a data set."""
+        """Identifier ``item::tool``, unique within a data set."""
         return f"{self.item}::{self.tool.name}"
 
 
 def subjects(items: Iterable[Item]) -> tuple[Subject, ...]:
-    """The tools of the items that are programs, each once, in order, with all their gold calls.
+    """Return the distinct executable tools of the items, in order, with all their gold calls.
 
-    Distractors come last: tools that belong to no item's hop, though their items have hops.
+    Distractors, tools that belong to no hop although their items have hops, come last.
     """
     items, found = tuple(items), dict[str, Subject]()
     offered = [(item, hop.tool, _gold(hop), NOT_ASKED) for item in items for hop in item.hops]
@@ -144,7 +144,7 @@ def _gold(hop: Hop) -> Gold | None:
 
 
 def _no_gold(known: Subject, item: Item) -> str:
-    """The reason as the first certified item has it."""
+    """Return the reason given by the first certified item."""
     verdict = item.extra.get(CERTIFICATE)
     if verdict is None or known.no_gold != NOT_ASKED:
         return known.no_gold
@@ -153,37 +153,37 @@ def _no_gold(known: Subject, item: Item) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CounterExample:
-    """A call, or two, that a property does not hold for."""
+    """A call, or a pair of calls, that violates a property."""
 
     property: str
     kind: str
-    """Class of the failure, such as ``raises ValueError``: what the audit counts."""
+    """Class of the failure, such as ``raises ValueError``, which the audit counts."""
     reported: str
     """What happened, in a sentence."""
     arguments: Arguments | None = None
-    """Of the call; None where the failure needs none, as one of the signature."""
+    """Arguments of the call; None if the failure needs none, such as one of the signature."""
     earlier: tuple[Arguments, ...] = ()
-    """Calls in the same process before it, where they matter."""
+    """Earlier calls in the same process, if they matter."""
     settings: tuple[SandboxSetting, ...] = (BASE,)
-    """Settings to make the call in; several where they differ."""
+    """Settings of the call; several if the results differ between them."""
     shrunk: bool = False
-    """Whether it was made as small as could be found."""
+    """Whether the example was shrunk as far as possible."""
     about: Mapping[str, str] = field(default_factory=dict)
-    """Of invalid arguments: the path, the fault, the parameter, and the call without the fault."""
+    """For invalid arguments: the path, the fault, the parameter, and the call without the fault."""
 
 
 OWN_MESSAGE = "message of its own"
-"""Kind of a remark: the tool refuses input that its schema allows, and says so itself."""
+"""Kind of a remark: the tool refuses input that its schema allows, with a message of its own."""
 UNKNOWN_KEY = "answers an unknown key with null"
-"""Kind of a remark, and a warning: a model cannot tell such an answer from a record without a
-value. An empty text counts as well."""
+"""Kind of a remark and a warning: a model cannot distinguish such an answer from a record
+without a value. An empty text counts as well."""
 
 
 class ToolClass(StrEnum):
-    """What a check found of a tool; the first three are failures."""
+    """A classification of a tool by its check; the first three classes are failures."""
 
     CRASH = "crash"
-    """Valid input ends without a result, in no way that the tool meant."""
+    """Valid input ends without a result, in a way that the tool did not intend."""
     WRONG_TYPE = "wrong type of result"
     OTHER = "other failure"
     OWN_MESSAGE = OWN_MESSAGE
@@ -192,27 +192,27 @@ class ToolClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """No example speaks against it."""
+    """The verdict that no example contradicts the property."""
 
     executed: int
-    """Examples that were judged; never 0."""
+    """Number of examples judged; never 0."""
     remarks: tuple[CounterExample, ...] = ()
-    """What is no failure and worth knowing."""
+    """Noteworthy observations that are not failures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fails:
-    """Some example speaks against it, or none could be judged."""
+    """The verdict that an example contradicts the property, or that none could be judged."""
 
     executed: int
     found: tuple[CounterExample, ...]
-    """One for each class; never empty."""
+    """A counter-example for each failure class; never empty."""
     remarks: tuple[CounterExample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NotApplicable:
-    """A rule says that there is nothing to judge."""
+    """The verdict that, by some rule, there is nothing to judge."""
 
     reason: str
 
@@ -222,26 +222,26 @@ PropertyVerdict: TypeAlias = Holds | Fails | NotApplicable
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """All verdicts on one tool, by property."""
+    """The verdicts on one tool, by property."""
 
     subject: Subject
     verdicts: Mapping[str, PropertyVerdict]
 
     @property
     def failed(self) -> tuple[CounterExample, ...]:
-        """Every counter-example, in the order of the properties."""
+        """All counter-examples, in the order of the properties."""
         verdicts = self.verdicts.values()
         return tuple(c for verdict in verdicts if isinstance(verdict, Fails) for c in verdict.found)
 
     @property
     def remarks(self) -> tuple[CounterExample, ...]:
-        """Every remark, in the order of the properties."""
+        """All remarks, in the order of the properties."""
         verdicts = [one for one in self.verdicts.values() if not isinstance(one, NotApplicable)]
         return tuple(remark for verdict in verdicts for remark in verdict.remarks)
 
     @property
     def classes(self) -> frozenset[ToolClass]:
-        """What was found of the tool."""
+        """The classes of the tool."""
         failed = {found.property for found in self.failed}
         said = {remark.kind for remark in self.remarks}
         found = {
@@ -260,9 +260,9 @@ def judged(
     found: Iterable[CounterExample],
     remarks: Iterable[CounterExample] = (),
 ) -> PropertyVerdict:
-    """The verdict on `executed` examples, of which `found` speak against the property.
+    """Return the verdict on `executed` examples, given the counter-examples `found`.
 
-    A property that judged nothing fails: a check of no examples shows nothing.
+    A property without any judged example fails, since that shows nothing.
     """
     counter = tuple(found)
     if counter:

@@ -1,6 +1,6 @@
-"""What a tool says by itself: exceptions that it raises on purpose, and the keys that it knows.
+"""Intentional exceptions in a tool's source, and the keys it knows.
 
-Found by reading the source; nothing is run.
+The source is only read; nothing is run.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from toolhop_sandbox.outcome import Raised
 from toolhop_tools.pairing import parse_source
 
 _ENDS = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
-"""What ends a process is no message."""
+"""Exceptions that end the process and are therefore no message to a model."""
 _BUILT_IN = {
-    name: value.__name__  # of IOError: OSError
+    name: value.__name__  # IOError is an alias of OSError
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
@@ -25,33 +25,32 @@ _BY_NUMBER = {
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, OSError)
 }
-"""What `OSError(2, ...)` may be made of."""
+"""Subclasses that `OSError(2, ...)` may turn into."""
 _NOT_DERIVED = "must derive from BaseException"
-"""What Python says of a `raise` of a text or None."""
+"""Part of Python's message about raising a text or None."""
 _LOOKED_UP: Mapping[type[ast.AST], frozenset[str]] = {
     ast.Name: frozenset({"NameError", "UnboundLocalError"}),
     ast.Attribute: frozenset({"AttributeError"}),
     ast.Subscript: frozenset({"KeyError", "IndexError"}),
     ast.Call: frozenset({"TypeError"}),
 }
-"""By what stands in a `raise` how making its exception fails."""
+"""Errors that evaluating the expression of a `raise` can cause, by kind of node."""
 
 
 @dataclass(frozen=True, slots=True)
 class RaiseSite:
-    """A statement that raises on purpose."""
+    """A statement that raises intentionally."""
 
     first: int
-    """Its lines, from 1."""
+    """First and last line of the statement, from 1."""
     last: int
     error: str | None
-    """Name of the exception's type; None where reading does not tell it."""
+    """Name of the exception's type; None if the source does not show it."""
     faults: frozenset[str] = frozenset()
-    """Where reading does not tell the type: those that a type that is not there, or takes other
-    arguments, raises in this place."""
+    """If the type is not known: errors raised here by a missing type or wrong arguments."""
 
     def made(self, raised: Raised) -> bool:
-        """Whether an exception came from here, with words that a model can read."""
+        """Whether this statement raised an exception, with a message that a model can read."""
         return (
             raised.line is not None
             and raised.message != ""
@@ -61,7 +60,7 @@ class RaiseSite:
         )
 
     def _names(self, raised: Raised) -> bool:
-        """Whether the exception is of the type that the statement names."""
+        """Whether the exception has the type that the statement names."""
         if self.error is None:
             return raised.error not in self.faults and _NOT_DERIVED not in raised.message
         is_by_number = self.error == "OSError" and raised.error in _BY_NUMBER
@@ -69,10 +68,10 @@ class RaiseSite:
 
 
 def raise_sites(source: str) -> Sequence[RaiseSite]:
-    """The statements of a source that raise on purpose.
+    """Return the statements of a source that raise intentionally.
 
-    They are `raise` with an exception, and `assert` with a message. What was caught and is raised
-    again is not the tool's own. A source that does not parse has none.
+    These are `raise` with an exception, and `assert` with a message, but not the re-raising of a
+    caught exception. A source that does not parse has none.
     """
     tree = parse_source(source)
     return () if tree is None else tuple(_sites(tree))
@@ -100,7 +99,7 @@ def _sites(tree: ast.Module) -> Iterator[RaiseSite]:
 
 
 def _raises_again(part: ast.AST, caught: str | None) -> bool:
-    """Whether this raises what its handler caught; outside of it the name is another's."""
+    """Whether a statement in a handler re-raises the exception that the handler caught."""
     match part:
         case ast.Raise(exc=ast.Name(id=name)):
             return name == caught
@@ -125,10 +124,9 @@ def _name(node: ast.expr) -> str | None:
 
 
 def known_keys(source: str) -> frozenset[str]:
-    """Texts of two characters or more that the code has in its tables or compares with for
-    equality, case-folded.
+    """Return case-folded texts in tables or equality comparisons, of two or more characters.
 
-    Arguments of calls are none of them: an example call at the end of a source knows no record.
+    Arguments of calls do not count: an example call at the end of a source knows no record.
     """
     tree = parse_source(source)
     found: set[str] = set()
@@ -139,7 +137,7 @@ def known_keys(source: str) -> frozenset[str]:
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
                 among = parts
             case ast.Compare(left=left, ops=ops, comparators=others):
-                # A text after `in` is an alphabet, or is looked through: no record.
+                # A text after `in` is an alphabet or is searched, so it is not a key.
                 equal = all(isinstance(one, ast.Eq | ast.NotEq) for one in ops)
                 among = (left, *others) if equal else ()
             case ast.MatchValue(value=value):

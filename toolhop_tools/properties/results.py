@@ -1,4 +1,4 @@
-"""The properties of what calls do: each looks at all runs, and lets calls of their own decide."""
+"""Properties of results: each looks at all runs, and confirms suspicions by separate calls."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from toolhop_tools.properties.model import (
 
 
 def loads(case: Case) -> PropertyVerdict:
-    """The module level runs, and the function is there."""
+    """Check that the module level runs and the function exists."""
     fault = case.base_fault
     if fault is None:
         return judged("loads", 1, ())
@@ -47,7 +47,7 @@ def loads(case: Case) -> PropertyVerdict:
 
 
 def load_kind(fault: Outcome, function: str) -> str:
-    """The class of a tool that cannot be called."""
+    """Return the failure class of a tool that cannot be called."""
     match fault:
         case Raised("SyntaxError" | "IndentationError" | "TabError"):
             return "does not compile"
@@ -62,7 +62,7 @@ def load_kind(fault: Outcome, function: str) -> str:
 
 
 def json_result(case: Case) -> PropertyVerdict:
-    """Every result is a JSON value that means one thing to every reader."""
+    """Check that every result is JSON that all readers interpret in the same way."""
     results = [
         (arguments, run.outcome)
         for arguments, run in case.made
@@ -104,7 +104,7 @@ def _no_json(outcome: Outcome) -> CaseFailure | None:
 
 
 def same_result(case: Case) -> PropertyVerdict:
-    """Two calls agree, in two processes and with other hash seeds."""
+    """Check that two calls agree, in separate processes and with other hash seeds."""
     suspects: dict[str, list[Arguments]] = defaultdict(list)
     compared: set[int] = set()
     for setting in OTHER_SEEDS:
@@ -131,17 +131,17 @@ def same_result(case: Case) -> PropertyVerdict:
 def _compared(
     property_: str, case: Case, executed: int, found: Iterable[CounterExample]
 ) -> PropertyVerdict:
-    """The verdict on a property that compares outcomes: those in JSON, and exceptions."""
+    """Return the verdict on a property that compares outcomes: JSON results and exceptions."""
     if not case.steady and case.made:
         return NotApplicable("no outcome can be compared; valid-input or json-result tells why")
     return judged(property_, executed, found)
 
 
 def agree(one: Outcome, other: Outcome) -> bool:
-    """Whether two outcomes tell the same.
+    """Whether two outcomes agree.
 
-    One that was cut off tells nothing here: a call at the edge of its limits may end either way,
-    and is reported as such (valid-input).
+    A call that was cut off agrees with anything: near its limits a call may end either way, which
+    the property valid-input reports.
     """
     if any(isinstance(outcome, TimedOut | OutOfMemory | Died) for outcome in (one, other)):
         return True
@@ -164,7 +164,7 @@ def _same_value(one: Returned, other: Returned) -> bool:
 
 
 def policy(case: Case) -> PropertyVerdict:
-    """With the policy and without, calls agree."""
+    """Check that calls with and without the policy agree."""
     if isinstance(case.base_fault, Refused):
         if case.load_fault(FREE) is not None:
             return judged("policy", 0, ())
@@ -183,7 +183,7 @@ def policy(case: Case) -> PropertyVerdict:
             return None
         steady = fact(case.alone(arguments)) == fact(under)
         if not steady or fact(case.alone(arguments, FREE)) != fact(free):
-            # It differs from call to call, and the policy is not to blame.
+            # The result differs from call to call, so the policy is not to blame.
             return None
         kind = "result differs" if isinstance(under, Returned) else words.kind_of(under)
         return _differs(f"{kind} under the policy", under, free, (BASE, FREE))
@@ -192,7 +192,7 @@ def policy(case: Case) -> PropertyVerdict:
 
 
 def arguments_kept(case: Case) -> PropertyVerdict:
-    """The arguments are after a call what they were before."""
+    """Check that a call leaves its arguments unchanged."""
     suspects: dict[str, list[Arguments]] = defaultdict(list)
     looked = 0
     for arguments, run in case.made:
@@ -222,7 +222,7 @@ def _changed(after: Outcome, before: Arguments) -> CaseFailure | None:
 
 
 def independent(case: Case) -> PropertyVerdict:
-    """In one process, the order of calls makes no difference."""
+    """Check that the order of calls in one process makes no difference."""
     compared = case.reversed()
     doubted = [at for at, first, other in compared if not agree(first.outcome, other.outcome)]
     doubted += [
@@ -239,7 +239,7 @@ def independent(case: Case) -> PropertyVerdict:
 
 
 def _as_stored(case: Case) -> Iterable[CounterExample]:
-    """Sequences of calls that earlier runs kept."""
+    """Try the sequences of calls stored by earlier runs."""
     for one in case.stored:
         if one.property == "independent" and all(map(case.examples.fit, one.earlier)):
             failure = _depends(case, one.earlier, one.arguments)
@@ -254,7 +254,7 @@ MOST_HUNTED = 5
 
 
 def _after_others(case: Case, suspects: Sequence[Arguments]) -> Iterable[CounterExample]:
-    """A call that other calls before it change, and as few of those as can be."""
+    """Find a call whose result earlier calls change, and as few of those as possible."""
     steady = [case.valid[at] for at in case.steady]
     for arguments in suspects[:MOST_HUNTED]:
         place = steady.index(arguments)
@@ -277,7 +277,7 @@ def _after_others(case: Case, suspects: Sequence[Arguments]) -> Iterable[Counter
 
 
 def _depends(case: Case, earlier: Sequence[Arguments], arguments: Arguments) -> CaseFailure | None:
-    """Whether the calls before it change what a call gives, in two attempts each."""
+    """Return how earlier calls change a call's result, confirmed by a second attempt, or None."""
     alone = case.alone(arguments)
     later = case.last_of(earlier, arguments)
     if fact(alone) == fact(later) or not isinstance(later, Returned | Raised | NotJson):

@@ -1,8 +1,8 @@
-"""Counter-examples kept between runs: a folder of small JSON files, one a tool, property and class.
+"""Storage of counter-examples between runs: a folder of small JSON files.
 
-They are called first the next time, whether they failed the last time or not: what failed once is
-worth a call for ever. A file is written aside and renamed, so that none is ever half there. Files
-that cannot be read are left alone and named.
+There is one file for each tool, property and failure class. Stored examples are always called
+first, even if they passed the last time: what failed once may fail again. Files are written under a
+temporary name and renamed, so they are always complete. Unreadable files are kept and reported.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ REPLAYED = (
     *("valid-input", "json-result", "same-result", "bad-input"),
     *("arguments-kept", "independent", "policy"),
 )
-"""Properties whose examples are drawn, so that the same ones need not come up again."""
+"""Properties with drawn examples, which need not come up again by themselves."""
 FOLDER = Path(".toolhop") / "counterexamples"
 
 
 class StoreFault(ToolsError):
-    """A counter-example cannot be kept."""
+    """A counter-example cannot be stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A counter-example as a file has it."""
+    """A counter-example as stored in a file."""
 
     property: str
     kind: str
@@ -51,15 +51,15 @@ class Store:
     folder: Path
     dataset: str
     unreadable: list[Path] = field(default_factory=list)
-    """Files that were passed over, for a person to see to."""
+    """Files that were skipped, to be reported to the user."""
 
     @property
     def home(self) -> Path:
-        """The data set's own folder."""
+        """Folder of the data set."""
         return self.folder / _plain(self.dataset)
 
     def kept(self, subject: Subject) -> list[Stored]:
-        """Counter-examples of a tool from earlier runs, in the order of their files' names."""
+        """Return the stored counter-examples of a tool, sorted by file name."""
         try:
             paths = sorted(self.home.glob(f"{_stem(subject)}.*.json"))
         except OSError:
@@ -86,7 +86,9 @@ class Store:
                 self.unreadable.append(path)
 
     def keep(self, subject: Subject, found: CounterExample) -> Path | None:
-        """Write a counter-example; None for one that is looked at every time anyway.
+        """Store a counter-example and return its path, or None if that is unnecessary.
+
+        Properties without drawn examples are checked completely every time.
 
         Raises:
             StoreFault: the folder cannot be written.
@@ -119,7 +121,7 @@ class Store:
 
 
 def _plain(text: str) -> str:
-    """A text as part of a file's name: readable, and different for different texts."""
+    """Return a readable part of a file name that is unique to the text."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:60] or "-"
     return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 

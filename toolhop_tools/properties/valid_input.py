@@ -1,4 +1,4 @@
-"""Valid input: what crashes, what the tool refuses in words of its own, and unknown keys."""
+"""Valid input: crashes, refusals with a message of the tool's own, and unknown keys."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ from toolhop_tools.properties.own_words import known_keys, raise_sites
 
 
 def valid_input(case: Case) -> PropertyVerdict:
-    """Every run ended with a result, be it one that JSON cannot hold, or in the tool's own words.
+    """Check that every run ends with a result or an intentional error.
 
-    A message of its own is what a `raise` of its source raises, or a result that tells of an
-    error. Suspects differ by their messages, so that a crash is not taken for a message
-    of the same type: only a call of its own knows the line.
+    A result counts even if JSON cannot hold it. An intentional error is raised by a `raise` in the
+    source, or returned as a result that reports an error. Suspects are grouped by message, so that
+    a crash is not mistaken for an intentional error of the same type: only a separate call knows
+    the line.
     """
     sites = raise_sites(case.program.source)
     runs = case.made
@@ -63,7 +64,7 @@ def _no_result(outcome: Outcome) -> CaseFailure | None:
 
 
 def _sort(outcome: Outcome) -> str:
-    """The class of an outcome, and of an exception its text without what is quoted or counted."""
+    """Return the class of an outcome, and an exception's message without quotes and numbers."""
     text = outcome.message if isinstance(outcome, Raised) else ""
     return f"{words.kind_of(outcome)} {_PARTICULAR.sub('', text)[:SORT_CHARS]}"
 
@@ -77,10 +78,10 @@ def _raised_messages(
     suspects: Mapping[str, Sequence[Arguments]],
     number: int,
 ) -> Iterator[CounterExample]:
-    """A remark for each type of exception that the tool raises on purpose."""
+    """Yield a remark for each type of exception that the tool raises intentionally."""
     by_kind: dict[str, list[str]] = defaultdict(list)
     for sort, (_, outcome) in own.items():
-        if sort in suspects:  # not so where a smaller counter-example was looked for
+        if sort in suspects:  # not if the message was only seen while shrinking
             by_kind[words.kind_of(outcome)].append(sort)
     for kind, sorts in by_kind.items():
         arguments, outcome = own[sorts[0]]
@@ -89,7 +90,7 @@ def _raised_messages(
 
 
 def _returned_messages(case: Case) -> Iterator[CounterExample]:
-    """A remark where the tool returns what tells of an error."""
+    """Yield a remark if the tool returns a result that reports an error."""
     failing = [arguments for arguments, run in case.made if _returns_error(run.outcome)]
     for arguments in failing[:1]:
         outcome = case.alone(arguments)
@@ -109,15 +110,15 @@ def _own_message(
 
 
 NO_KEYS = ("Xqzvkj Wuphlo", "Xqzvkj", "Xq")
-"""Texts that no record goes by; the first that the schema allows is tried."""
+"""Texts that are no record's key; the first one that the schema allows is tried."""
 MOST_PROBED = 10
-"""Calls with a known key that are made again with an unknown one, for each parameter."""
+"""Calls with a known key, for each parameter, that are repeated with an unknown key."""
 
 
 def _unknown_keys(case: Case) -> Iterator[CounterExample]:
-    """A warning where the unknown keys of a parameter get null or an empty text.
+    """Yield a warning if unknown keys of a parameter return null or an empty text.
 
-    A key is a text that the code knows and for which a call gives something else.
+    A key is a text that the code knows and that gives another result in some call.
     """
     keys = known_keys(case.program.source)
     answered = [arguments for arguments, run in case.made if _answers(run.outcome)]

@@ -1,4 +1,4 @@
-"""Outcomes in words, and the command lines that make a counter-example's call again."""
+"""Descriptions of outcomes, and command lines that reproduce a counter-example."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ SHOWN_CHARS = 160
 
 
 def cut(text: str, most: int = SHOWN_CHARS) -> str:
-    """A text on one line, cut for reading."""
+    """Return a text on one line, cut to a readable length."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def shown(value: JSON) -> str:
-    """A JSON value, cut for reading."""
+    """Return a value as JSON, cut to a readable length."""
     return cut(json.dumps(value, ensure_ascii=False))
 
 
 def kind_of(outcome: Outcome) -> str:
-    """The class of an outcome."""
+    """Return the class of an outcome."""
     return _told(outcome)[0]
 
 
 def reported(outcome: Outcome) -> str:
-    """What happened."""
+    """Describe an outcome in words."""
     return _told(outcome)[1]
 
 
@@ -52,7 +52,7 @@ def _told(outcome: Outcome) -> tuple[str, str]:
         case Returned(json_text):
             return "returns", f"returns {cut(json_text)}"
         case Raised(error, message, line):
-            # A tool may name its exceptions as it likes; a class is a word or two.
+            # A tool may give its exceptions any name; a failure class must be short.
             kind = f"raises {re.sub(r'[^A-Za-z0-9_.]', '?', error)[:60]}"
             said = f"{error}: {cut(message)}" if message else error
             return kind, f"raises {said} (line {line})" if line else f"raises {said}"
@@ -74,7 +74,7 @@ def _told(outcome: Outcome) -> tuple[str, str]:
 
 
 def _no_json(reason: str) -> str:
-    """The class of a value that JSON cannot hold, from the words of Python's encoder."""
+    """Return the class of a value that JSON cannot hold, from the message of Python's encoder."""
     if found := re.search(r"Object of type (\w+)", reason):
         return f"returns {found[1]}"
     if "Out of range float" in reason:
@@ -87,13 +87,13 @@ def _no_json(reason: str) -> str:
 
 
 USUAL = Limits(wall_s=2.0)
-"""What ``toolhop call`` allows a call where no flag says otherwise."""
+"""Default limits of ``toolhop call``."""
 
 
 def command_lines(
     found: CounterExample, subject: Subject, data: str, *, limits: Limits, sandbox: str = "auto"
 ) -> Iterator[str]:
-    """Command lines, one for each setting that matters; none where nothing is called."""
+    """Yield a command line for each setting that matters; none if the failure needs no call."""
     if found.arguments is None:
         return
     head = ["toolhop", "call", "--data", data, subject.id]

@@ -1,4 +1,4 @@
-"""From schemas to strategies: every place of a schema once, with the values favoured there."""
+"""Compiler from schemas to strategies that include favoured values."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from toolhop_tools.strategies.schema import RootSchema, Schema, Value
 Strategy = st.SearchStrategy[Any]
 
 MOST_PARTS = 1000
-"""Places and combinations of alternatives that are compiled; a tool has about ten."""
+"""Maximum number of compiled parts and combinations of alternatives; a tool has about ten."""
 MOST_COMBINED = 200
-"""Ways to choose an alternative of each `anyOf` that holds at one place."""
+"""Maximum number of ways to choose an alternative for each `anyOf` or `oneOf` at one place."""
 MOST_LEVELS = 90
-"""Levels of values that a schema may ask for; a call may have 100."""
+"""Maximum depth of values that a schema may require; a call may have 100 levels."""
 MOST_FAVOURED = 40
-"""Favoured values that are taken at one place."""
+"""Maximum number of favoured values used at one place."""
 ANY_PLACE = ""
-"""Key of the favoured values that are tried at any place."""
+"""Key of favoured values that are tried everywhere."""
 _TRIES = 200
 _TRY = settings(
     max_examples=_TRIES, database=None, deadline=None, phases=[Phase.generate],
@@ -43,7 +43,7 @@ _TEXT_RULES = ("minLength", "maxLength", "pattern", "format")
 
 
 class Compiler:
-    """Compiles the parts of one tool's schema; each combination of parts once."""
+    """A compiler for one tool's schema; each combination of parts is compiled once."""
 
     def __init__(
         self,
@@ -53,25 +53,25 @@ class Compiler:
         self.root = RootSchema(schema)
         self.call = call_schema(schema, self.root)
         self.uncertain = False
-        """A filter may let nothing pass, so that the whole is to be tried out."""
+        """Whether a filter may reject everything, so that the whole strategy has to be tried."""
         self._favoured = {name: _parts(values) for name, values in (favoured or {}).items()}
         self._known: dict[tuple[str, str, int, bool, bool], Strategy | UnsatisfiableSchema] = {}
 
     @property
     def top(self) -> Spot:
-        """The arguments object as a whole."""
+        """Spot of the whole arguments object."""
         return Spot((), 2 + len(self.root.recursive))
 
     def flat(self, schemas: Sequence[Schema], spot: Spot) -> Flat:
-        """The schemas taken apart."""
+        """Return the merged rules and choices of the schemas."""
         return flatten(self.root, schemas, spot.budget, spot.place)
 
     def make(self, schemas: Sequence[Schema], spot: Spot) -> Strategy:
-        """Values that fit all the schemas.
+        """Return a strategy for values that fit all the schemas.
 
         Raises:
-            UnsatisfiableSchema: there is none.
-            UnsupportedSchema: something in there is not understood.
+            UnsatisfiableSchema: no value fits.
+            UnsupportedSchema: a part is not supported.
         """
         text = json.dumps(list(schemas), sort_keys=True)
         key = text, spot.parameter, spot.budget, not spot.levels, spot.day
@@ -90,20 +90,20 @@ class Compiler:
         return found
 
     def hints(self, flat: Flat, spot: Spot) -> list[Any]:
-        """Favoured values that fit here, those for this parameter first."""
+        """Return favoured values that fit here, those for this parameter first."""
         fits = self.root.fits(flat.whole)
         given = [*flat.rules.get("examples", ()), *self.favoured_at(spot)]
         unique = {canonical(value): value for value in reversed([v for v in given if fits(v)])}
         return list(reversed(unique.values()))[:MOST_FAVOURED]
 
     def favoured_at(self, spot: Spot) -> list[Any]:
-        """Favoured values for the spot's parameter, then those for any; whether or not they fit."""
+        """Return favoured values for the spot's parameter, then for any, fitting or not."""
         if not spot.levels:
             return []
         return [*self._favoured.get(spot.parameter, ()), *self._favoured.get(ANY_PLACE, ())]
 
     def words(self) -> list[str]:
-        """Favoured texts that may serve as names in an object that is free to have any."""
+        """Return favoured texts for use as property names in objects that allow any names."""
         return [v for v in self._favoured.get(ANY_PLACE, ()) if isinstance(v, str)][:MOST_FAVOURED]
 
     def _made(self, flat: Flat, spot: Spot) -> Strategy:
@@ -120,7 +120,7 @@ class Compiler:
             kinds = [k for k in kinds if k != "integer" or "number" not in kinds]
             found = self._any_of([partial(self._of_type, kind, flat, spot) for kind in kinds], spot)
             hints = self.hints(flat, spot)
-            # Mapped, so that it stays one branch: favoured values are half of what is made.
+            # Mapped to keep it a single branch, so that half of the values are favoured ones.
             return found.map(lambda value: value) | st.sampled_from(hints) if hints else found
         choice = flat.choices[0]
         if math.prod(len(one.alternatives) for one in flat.choices) > MOST_COMBINED:
@@ -142,7 +142,7 @@ class Compiler:
                 faults.append(fault)
         if parts:
             return st.one_of(parts)
-        # One fault says more than a summary would.
+        # A single fault is more informative than a summary.
         if len(faults) == 1:
             raise faults[0]
         reasons = "; ".join(fault.reason for fault in faults)
@@ -170,7 +170,7 @@ class Compiler:
 
 
 def call_schema(schema: Mapping[str, JSON], root: RootSchema) -> list[Schema]:
-    """Schemas that an arguments object fits exactly if a call of the tool is accepted."""
+    """Return schemas that together accept exactly the arguments that a call accepts."""
     found: list[Schema] = [root.root, {"type": "object"}]
     probe = "x" * (1 + max(map(len, declared(schema)), default=0))
     if undeclared(schema, {probe: None}) and "additionalProperties" not in schema:
@@ -180,10 +180,10 @@ def call_schema(schema: Mapping[str, JSON], root: RootSchema) -> list[Schema]:
 
 
 def ensured(compiler: Compiler, strategy: Strategy) -> Strategy:
-    """The strategy, tried out where its filters might let nothing pass.
+    """Return the strategy, after trying it if its filters might reject everything.
 
     Raises:
-        UnsatisfiableSchema: many tries gave nothing.
+        UnsatisfiableSchema: many attempts gave no value.
     """
     if compiler.uncertain:
         try:
@@ -195,7 +195,7 @@ def ensured(compiler: Compiler, strategy: Strategy) -> Strategy:
 
 
 def named(name: str, strategy: Strategy) -> Strategy:
-    """The strategy under a short name: its own text, which hypothesis prints, may be long."""
+    """Give a strategy a short name, since Hypothesis prints its own text, which may be long."""
 
     def drawn(draw: st.DrawFn) -> Value:
         return draw(strategy)
@@ -205,7 +205,7 @@ def named(name: str, strategy: Strategy) -> Strategy:
 
 
 def _parts(values: Sequence[JSON]) -> list[JSON]:
-    """The values and, after them, all that they hold; only what a call can carry."""
+    """Return the values, followed by their nested parts; only those that a call can carry."""
     found, row = list[JSON](), [value for value in values if is_plain(value)]
     while row and len(found) < 20 * MOST_FAVOURED:
         found += row
@@ -214,7 +214,7 @@ def _parts(values: Sequence[JSON]) -> list[JSON]:
 
 
 def is_plain(value: Value) -> bool:
-    """Whether a call can carry the value: JSON of no more digits and levels than are read."""
+    """Whether a call can carry the value: JSON within the limits on digits and levels."""
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Arrays and objects: their parts are made by the compiler that asks for them."""
+"""Strategies for arrays and objects; the calling compiler makes their parts."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 Strategy = st.SearchStrategy[Any]
 
 SCALARS: Schema = {"type": ["null", "boolean", "integer", "number", "string"]}
-"""What stands for anything inside of anything, so that it ends."""
+"""Schema for nested values of any type, limited to scalars so that generation ends."""
 MOST_ITEMS = 500
-"""Elements of an array, or names of an object, that a schema may ask for."""
+"""Maximum number of array elements, or object properties, that a schema may require."""
 _USUAL_MORE = 6
 _NAMES = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8)
 
 
 def arrays(maker: Compiler, flat: Flat, spot: Spot) -> Strategy:
-    """Lists.
+    """Return a strategy for lists.
 
     Raises:
         UnsatisfiableSchema: no length can be filled.
-        UnsupportedSchema: too many elements are asked for.
+        UnsupportedSchema: too many elements are required.
     """
     rules, unique = flat.rules, bool(flat.rules.get("uniqueItems"))
     low, most, reason = int(rules.get("minItems", 0)), rules.get("maxItems"), ""
@@ -83,7 +83,7 @@ def _lists(
 
 
 def _size(maker: Compiler, schema: Schema) -> int | None:
-    """How many different elements there are, where that is easy to say."""
+    """Return the number of distinct elements, or None if it is not easy to determine."""
     inner = maker.flat([schema], maker.top)
     if "enum" in inner.rules:
         fits = maker.root.fits(inner.whole)
@@ -97,11 +97,12 @@ def _size(maker: Compiler, schema: Schema) -> int | None:
 
 
 def objects(maker: Compiler, flat: Flat, spot: Spot) -> Strategy:
-    """Objects.
+    """Return a strategy for objects.
 
     Raises:
-        UnsatisfiableSchema: a required property cannot be, or their number.
-        UnsupportedSchema: too many properties are asked for.
+        UnsatisfiableSchema: a required property, or the required number of properties, is
+            impossible.
+        UnsupportedSchema: too many properties are required.
     """
     rules, required = flat.rules, list(flat.rules.get("required", ()))
     low, high = int(rules.get("minProperties", 0)), rules.get("maxProperties")
@@ -145,7 +146,7 @@ def _properties(
 def _favouring(
     maker: Compiler, flat: Flat, spot: Spot, parts: Mapping[str, Strategy]
 ) -> dict[str, Strategy] | None:
-    """The same parts with favoured values alone where there are any: those that go together."""
+    """Return the parts with favoured values only, if any, so that these occur together."""
     found: dict[str, Strategy] = {}
     for name, part in parts.items():
         below = spot.below("properties", name, flat.budget)
@@ -173,7 +174,7 @@ def _joined(
 
 
 def _extras(maker: Compiler, flat: Flat, spot: Spot, low: int, most: int) -> Strategy | None:
-    """Properties that are not named; None where there can or need not be any."""
+    """Return a strategy for undeclared properties; None if they are impossible or unnecessary."""
     rules = flat.rules
     free = not rules.get("properties") and spot.levels > 0
     if most < 1 or not (low or free or "additionalProperties" in rules):

@@ -1,8 +1,8 @@
-"""Schemas that no strategy can be made of.
+"""Errors for schemas that no strategy can be made for.
 
 SchemaFault
-├── UnsupportedSchema     the schema says something that is not understood here
-└── UnsatisfiableSchema   no value that a call could carry fits the schema
+├── UnsupportedSchema     the schema uses an unsupported feature
+└── UnsatisfiableSchema   no value that a call can carry fits the schema
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TypeAlias
 from toolhop_tools.errors import ToolsError
 
 Place: TypeAlias = tuple[str | int, ...]
-"""Steps from the root of a schema to a part of it, such as ``("properties", "year")``."""
+"""Path from the root of a schema to a part of it, such as ``("properties", "year")``."""
 
 
 class SchemaFault(ToolsError):
-    """Base of what can be wrong with a schema; `place` says where, `reason` what."""
+    """A schema that no strategy can be made for; `place` is the path, `reason` the cause."""
 
     said = "the schema cannot be used"
 
@@ -27,7 +27,7 @@ class SchemaFault(ToolsError):
 
 
 class UnsupportedSchema(SchemaFault):
-    """The schema uses what is not understood here; `keyword` names it."""
+    """The schema uses an unsupported feature; `keyword` names it."""
 
     said = "the schema is not supported"
 
@@ -37,12 +37,12 @@ class UnsupportedSchema(SchemaFault):
 
 
 class UnsatisfiableSchema(SchemaFault):
-    """No value fits, or none that a call could carry: of finite depth, at most 1000 digits."""
+    """No value fits, or none that a call can carry: of finite depth and at most 1000 digits."""
 
     said = "no value fits the schema"
 
 
 def pointer(place: Place) -> str:
-    """A place as JSON pointer fragment: ``#/properties/year``."""
+    """Return a place as a JSON pointer fragment: ``#/properties/year``."""
     steps = (str(step).replace("~", "~0").replace("/", "~1") for step in place)
     return "#" + "".join(f"/{step}" for step in steps)

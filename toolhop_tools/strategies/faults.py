@@ -1,4 +1,4 @@
-"""Values with one fault at one place, keyword by keyword."""
+"""Values with one fault at one place, by keyword."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from toolhop_tools.strategies.schema import Schema, Value
 
 Strategy: TypeAlias = st.SearchStrategy[Any]
 Edit: TypeAlias = Callable[[Any], tuple[Any, tuple[str, ...]]]
-"""From a valid value to a faulty one, and the steps from there to the fault."""
+"""Function from a valid value to a faulty one, and the path within it to the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One way to break a value."""
+    """A way to break a value."""
 
     keyword: str
-    """That is broken. Never ``format``, which the validator of calls takes for a remark."""
+    """The violated keyword. Never ``format``, which the validator of calls does not enforce."""
     edits: st.SearchStrategy[Edit]
     of: Schema = True
-    """What a value has to fit, so that it can be edited."""
+    """Schema of values that the edits can be applied to."""
 
 
 _OPPOSITES: dict[str, tuple[str, str, int]] = {
@@ -43,11 +43,11 @@ _OPPOSITES: dict[str, tuple[str, str, int]] = {
     "minProperties": ("object", "maxProperties", -1),
     "maxProperties": ("object", "minProperties", 1),
 }
-"""The type that a keyword is for, and the keyword, moved by so much, that says its opposite."""
+"""For each keyword: its type, the opposite keyword, and the offset of the latter's limit."""
 
 _OBJECT: Schema = {"type": "object"}
 BROKEN: Any = object()
-"""Stands for a value that an edit would have broken in more than one way."""
+"""Marker for an edit that would break a value in more than one way."""
 _ANYTHING: tuple[Any, ...] = (
     *("", "1", "a", "1.5", "true", "a,b", " ", "A", "-", "a b", "é", "!", "a" * 24),
     *(0, 1, -1, 1.5, 2, 7, 10**6, True, False, None),
@@ -56,10 +56,10 @@ _ANYTHING: tuple[Any, ...] = (
 
 
 def flaws(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
-    """Every way in which a value at the spot can be wrong, itself and not a part of it.
+    """Yield every way in which a value at the spot can be invalid, not counting its parts.
 
-    Each faulty value breaks the one keyword. What else it may break is what follows: a value of
-    a wrong type is in no enumeration and fits no alternative.
+    Each faulty value violates one keyword, and otherwise only keywords that cannot hold with it: a
+    value of a wrong type is in no enumeration and fits no alternative.
     """
     if "object" in flat.types:
         yield from _missing(compiler, flat)
@@ -107,7 +107,7 @@ def _adding(name: str, added: Value) -> Edit:
 def _careful(
     compiler: Compiler, flat: Flat, edits: st.SearchStrategy[Edit], keyword: str
 ) -> st.SearchStrategy[Edit]:
-    """Edits that give `BROKEN` where the result would break another keyword too."""
+    """Make edits give `BROKEN` if the result would violate another keyword too."""
     others = compiler.root.fits_without_formats({"allOf": flat.rest(keyword)})
 
     def careful(edit: Edit) -> Edit:
@@ -123,7 +123,7 @@ def _careful(
 def _pools(
     compiler: Compiler, flat: Flat, spot: Spot
 ) -> Iterator[tuple[str, tuple[str, ...], list[Any]]]:
-    """Faults, the keywords that go with each, and simple values that may have it."""
+    """Yield each keyword, the keywords that may be violated with it, and candidate values."""
     rules, hints = flat.rules, [*_ANYTHING, *compiler.favoured_at(spot)]
     if flat.types != frozenset(TYPES):
         yield "type", ("type", "enum", "const", "anyOf", "oneOf"), hints
@@ -152,7 +152,7 @@ def _near_alternatives(compiler: Compiler, spot: Spot, choice: Alternatives) -> 
 
 
 def _near(values: Iterable[Value]) -> Iterator[Any]:
-    """Values that a model might write for those meant."""
+    """Yield values that a model might write instead of the right ones."""
     for value in values:
         if isinstance(value, str):
             yield from (value.swapcase(), f"{value}s", value[:-1], f" {value}", value.title())
@@ -163,7 +163,7 @@ def _near(values: Iterable[Value]) -> Iterator[Any]:
 
 
 def _around(flat: Flat) -> list[Any]:
-    """Numbers at the bounds and next to them."""
+    """Return numbers at the bounds and next to them."""
     keywords = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
     ends = [flat.rules[key] for key in keywords if key in flat.rules]
     return [end + by for end in ends if abs(end) < 10**15 for by in (0, 1, -1, 2, -2, 0.5)]
@@ -176,7 +176,7 @@ def _sampled(
     without: tuple[str, ...],
     pool: Iterable[Any],
 ) -> Iterator[Flaw]:
-    """The values of a pool that break the keyword, and nothing else but what goes with it."""
+    """Yield a flaw with the candidates that violate the keyword, but no unrelated one."""
     others = compiler.root.fits_without_formats({"allOf": flat.rest(*without)})
     fits = compiler.root.fits_without_formats(_alone(flat, keyword))
     values = [value for value in pool if not fits(value) and is_plain(value) and others(value)]
@@ -186,7 +186,7 @@ def _sampled(
 
 
 def _alone(flat: Flat, keyword: str) -> Schema:
-    """What the keyword says by itself."""
+    """Return a schema with only this keyword."""
     if keyword == "type":
         return {"type": [name for name in TYPES if name in flat.types]}
     key = "enum" if keyword == "const" else keyword

@@ -1,4 +1,4 @@
-"""A schema taken apart: rules that hold, merged over `allOf` and `$ref`, and choices to make."""
+"""Flattened schemas: the rules merged over `allOf` and `$ref`, and the remaining choices."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from toolhop_tools.strategies.errors import Place, UnsatisfiableSchema, Unsuppor
 from toolhop_tools.strategies.schema import RootSchema, Schema, Value
 
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
-"""Simplest first: the order that counter-examples shrink in."""
+"""Types, simplest first: the order in which counter-examples shrink."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where in the arguments a strategy is for."""
+    """The position in the arguments that a strategy is for."""
 
     place: Place
     budget: int
     parameter: str = ""
-    """The top-level parameter that it belongs to."""
+    """Top-level parameter that contains the position."""
     name: str = ""
-    """The nearest name above."""
+    """Nearest enclosing property name."""
     levels: int = 0
 
     def below(self, keyword: str, step: str | int, budget: int) -> Spot:
-        """One level further in."""
+        """Return the spot one level deeper."""
         name = step if isinstance(step, str) and step else self.name
         place = (*self.place, keyword) if step == "" else (*self.place, keyword, step)
         parameter = self.parameter if self.levels else name
@@ -35,60 +35,60 @@ class Spot:
 
     @property
     def day(self) -> bool:
-        """A date seems to be wanted, going by the name."""
+        """Whether the name suggests a date."""
         return any(word in self.name.lower() for word in ("date", "birthday"))
 
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """Alternatives of which a value takes one, or with `anyOf` more."""
+    """Alternatives of which a value fits exactly one, or with `anyOf` at least one."""
 
     keyword: str
     alternatives: tuple[Schema, ...]
 
     @property
     def schema(self) -> Schema:
-        """The choice as a schema."""
+        """The alternatives as a schema."""
         return {self.keyword: list(self.alternatives)}
 
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """What one value has to fit, without references."""
+    """The constraints on one value, with references resolved."""
 
     types: frozenset[str]
     rules: Mapping[str, Any]
-    """Merged keywords but for ``type``."""
+    """Merged keywords except ``type``."""
     choices: tuple[Alternatives, ...]
     sources: tuple[Schema, ...]
-    """The schemas it was made of: together they say all of it."""
+    """Original schemas, which together are equivalent."""
     budget: int
-    """Recursive references that may still be followed."""
+    """Number of recursive references that may still be followed."""
 
     @property
     def whole(self) -> Schema:
-        """One schema that says all of it."""
+        """An equivalent single schema."""
         return self.sources[0] if len(self.sources) == 1 else {"allOf": list(self.sources)}
 
     def rest(self, *without: str) -> list[Schema]:
-        """Schemas that say all but some keywords; a choice goes by its keyword."""
+        """Return schemas for all constraints except those of the given keywords."""
         rules = {key: part for key, part in self.rules.items() if key not in without}
         if "type" not in without and self.types != frozenset(TYPES):
             rules["type"] = [name for name in TYPES if name in self.types]
         return [rules or True, *(c.schema for c in self.choices if c.keyword not in without)]
 
     def narrowed(self, choice: Alternatives, alternative: Schema) -> list[Schema]:
-        """Schemas that say all of it with one alternative taken."""
+        """Return schemas for all constraints with one alternative selected."""
         others = [one.schema for one in self.choices if one is not choice]
         return [*self.rest("anyOf", "oneOf"), *others, alternative]
 
 
 def flatten(root: RootSchema, schemas: Iterable[Schema], budget: int, place: Place) -> Flat:
-    """Take schemas that hold together apart.
+    """Merge schemas that apply to the same value.
 
     Raises:
         UnsatisfiableSchema: a part is `false`, contradicts another, or never ends.
-        UnsupportedSchema: two parts have different rules of a kind that is not merged.
+        UnsupportedSchema: two parts have different values for a keyword that cannot be merged.
     """
     sources = tuple(schemas)
     types, rules, choices = frozenset(TYPES), dict[str, Any](), list[Alternatives]()
@@ -114,14 +114,14 @@ def flatten(root: RootSchema, schemas: Iterable[Schema], budget: int, place: Pla
 
 
 def _both_types(one: frozenset[str], given: Value) -> frozenset[str]:
-    """Types of values that have one of both; every integer is a number too."""
+    """Return the types that are in both; every integer is also a number."""
     other = frozenset([given] if isinstance(given, str) else given)
     mixed = {"integer", "number"} & one and {"integer", "number"} & other
     return one & other | ({"integer"} if mixed else frozenset())
 
 
 def _merge(rules: dict[str, Any], schema: Mapping[str, Any], place: Place) -> None:
-    """Let the keywords of a schema hold beside the rules."""
+    """Merge the keywords of a schema into the rules."""
     named = {**rules.get("properties", {}), **schema.get("properties", {})}
     more = both(*(one.get("additionalProperties", True) for one in (rules, schema)))
     properties = {name: both(governing(rules, name), governing(schema, name)) for name in named}
@@ -147,7 +147,7 @@ def _merge(rules: dict[str, Any], schema: Mapping[str, Any], place: Place) -> No
 
 
 def both(one: Schema, other: Schema) -> Schema:
-    """The schema that two schemas are together."""
+    """Return a schema equivalent to both schemas together."""
     if one is False or other is False:
         return False
     if one is True:
@@ -158,13 +158,13 @@ def both(one: Schema, other: Schema) -> Schema:
 
 
 def governing(rules: Mapping[str, Any], name: str) -> Schema:
-    """What an object's rules say of the value under `name`."""
+    """Return the schema that an object's rules apply to the value under `name`."""
     found: Schema = rules.get("properties", {}).get(name, rules.get("additionalProperties", True))
     return found
 
 
 def item(rules: Mapping[str, Any], index: int) -> Schema:
-    """What an array's rules say of the element at `index`."""
+    """Return the schema that an array's rules apply to the element at `index`."""
     prefix = rules.get("prefixItems", ())
     found: Schema = prefix[index] if index < len(prefix) else rules.get("items", True)
     return found
@@ -191,4 +191,4 @@ _MERGED: dict[str, Callable[[Any, Any], Any]] = {
     "enum": _common,
     "uniqueItems": lambda old, new: old or new,
 }
-"""How two values of a keyword hold together; None where no one value says it."""
+"""Function that merges two values of each keyword; None if no single value is equivalent."""

@@ -1,4 +1,4 @@
-"""Text of the formats that JSON Schema names; a format not listed here is a remark."""
+"""Strategies for the string formats of JSON Schema; formats not listed here are not enforced."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _DATES = (
     *("2023-04-30", "2023-12-31", "2024-01-01", "1999-12-31", "1970-01-01", "0001-01-01"),
     "9999-12-31",
 )
-"""Ends of months and years, leap days and the days before where there is none."""
+"""Ends of months and years, leap days, and the last days of February in other years."""
 _TIMES = ["00:00:00Z", "23:59:59Z", "12:00:00+00:00", "12:30:00.5Z", "06:15:00-08:00"]
 
 
 def dates() -> st.SearchStrategy[str]:
-    """Days as ``YYYY-MM-DD``, of any year that Python and the format know."""
+    """Return a strategy for ``YYYY-MM-DD`` dates of any year that Python and the format support."""
     return st.dates().map(dt.date.isoformat) | st.sampled_from(_DATES)
 
 

@@ -1,4 +1,4 @@
-"""Arguments that a call of a tool must not have: valid but for one fault."""
+"""Invalid arguments for a call of a tool: valid except for one fault."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from toolhop_tools.strategies.flat import Flat, Spot, governing, item
 from toolhop_tools.strategies.schema import Schema, Value
 
 MOST_DEPTH = 4
-"""Levels of arguments in which faults are made."""
+"""Maximum depth of arguments at which faults are made."""
 MOST_FLAWS = 500
-"""Faults of one schema, each reported by itself."""
+"""Maximum number of different faults for one schema."""
 
 
 _Path: TypeAlias = tuple[str | int, ...]
@@ -32,41 +32,41 @@ class NearMiss:
 
     arguments: dict[str, JSON]
     path: tuple[str | int, ...]
-    """Steps to the fault; for a property that is missing or one too many, to that property."""
+    """Path of the fault; for a missing or undeclared property, the path of that property."""
     fault: str
-    """The keyword of JSON Schema that is broken, such as ``required``."""
+    """The violated keyword of JSON Schema, such as ``required``."""
     parameter: str
-    """The top-level parameter that it is in; empty for the object as a whole."""
+    """Top-level parameter that contains the fault; empty for the whole object."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A place in the arguments, and one way to break what stands there."""
+    """A place in the arguments, and a way to break the value there."""
 
     path: _Path
     flaw: Flaw
     base: st.SearchStrategy[Any]
-    """Valid arguments in which the place exists."""
+    """Strategy for valid arguments in which the place exists."""
 
 
 def near_misses(
     schema: Mapping[str, JSON], *, favoured: Mapping[str, Sequence[JSON]] | None = None
 ) -> st.SearchStrategy[NearMiss]:
-    """Arguments with exactly one fault, each of which the validator of calls refuses.
+    """Return a strategy for arguments with exactly one fault, which the validator of calls refuses.
 
-    Put a fitting value in the place of the fault, and the arguments are valid. One keyword is
-    broken there, beside those that cannot hold with it: a value of a wrong type is in no `enum`.
-    Faults inside the alternatives of an `anyOf` or `oneOf` count as faults of that choice.
+    The arguments become valid if the faulty value is replaced by a fitting one. One keyword is
+    violated there, besides those that cannot hold with it: a value of a wrong type is in no `enum`.
+    Faults inside the alternatives of an `anyOf` or `oneOf` count as faults of that keyword.
 
-    A schema that takes anything has no faults: then this is `hypothesis.strategies.nothing()`.
+    A schema that accepts anything has no faults; the result is `hypothesis.strategies.nothing()`.
 
     Args:
         schema: the tool's `parameters`.
         favoured: as for valid arguments; also tried as faulty values.
 
     Raises:
-        UnsupportedSchema: the schema says what is not understood here.
-        UnsatisfiableSchema: no arguments are valid, so none are nearly.
+        UnsupportedSchema: the schema uses an unsupported feature.
+        UnsatisfiableSchema: no arguments are valid, so none are nearly valid.
     """
     compiler = Compiler(schema, favoured)
     accepted = compiler.root.fits_without_formats({"allOf": compiler.call})
@@ -87,17 +87,17 @@ def _targets(compiler: Compiler) -> list[_Target]:
 def _within(
     compiler: Compiler, schemas: Sequence[Schema], spot: Spot, path: _Path
 ) -> Iterator[_Target]:
-    """The flaws of one place, then those of what is in it."""
+    """Yield the flaws at one place, then those inside it."""
     try:
         flat = compiler.flat(schemas, spot)
         base = _base(compiler, path, True)
         if path:
             ensured(compiler, base)
     except SchemaFault:
-        return  # nothing can stand there, or nothing that is understood
+        return  # no value is possible there, or the schema is not supported
     for flaw in flaws(compiler, flat, spot):
         if not path and flaw.keyword == "type":
-            continue  # arguments that are not an object are another matter than arguments at fault
+            continue  # arguments that are not an object are a different kind of error
         with contextlib.suppress(SchemaFault):
             yield _Target(path, flaw, base if flaw.of is True else _base(compiler, path, flaw.of))
     if len(path) >= MOST_DEPTH:
@@ -111,7 +111,7 @@ def _base(compiler: Compiler, path: _Path, wanted: Schema) -> st.SearchStrategy[
 
 
 def _parts(flat: Flat, spot: Spot) -> Iterator[tuple[str | int, list[Schema], Spot]]:
-    """Places inside of a value that its rules speak of; of an array's elements the first."""
+    """Yield the declared parts of a value; for uniform array elements, only the first."""
     if "object" in flat.types:
         for name in flat.rules.get("properties", ()):
             below = spot.below("properties", name, flat.budget)
@@ -124,7 +124,7 @@ def _parts(flat: Flat, spot: Spot) -> Iterator[tuple[str | int, list[Schema], Sp
 
 
 def _needs(path: _Path, wanted: Schema) -> Schema:
-    """A schema that arguments fit only if there is something at the path that is wanted there."""
+    """Return a schema that requires a value at the path which fits `wanted`."""
     if not path:
         return wanted
     step, inner = path[0], _needs(path[1:], wanted)
@@ -135,13 +135,13 @@ def _needs(path: _Path, wanted: Schema) -> Schema:
 
 
 def _broken(target: _Target) -> st.SearchStrategy[NearMiss]:
-    """Valid arguments and a flaw, made into arguments with the flaw."""
+    """Return a strategy that applies the flaw to valid arguments."""
     drawn = st.tuples(target.base, target.flaw.edits)
     return drawn.map(lambda two: _edited(target, *two)).filter(lambda miss: miss is not None)
 
 
 def _edited(target: _Target, arguments: Value, edit: Value) -> Value:
-    """The near miss, or None where the edit would have broken more than one rule."""
+    """Return the near miss, or None if the edit would violate more than one rule."""
     at = arguments
     for step in target.path:
         at = at[step]
@@ -154,7 +154,7 @@ def _edited(target: _Target, arguments: Value, edit: Value) -> Value:
 
 
 def _put(value: Value, path: _Path, changed: Value) -> Value:
-    """A copy of the value with another part at the path."""
+    """Return a copy of the value with the part at the path replaced."""
     if not path:
         return changed
     copy: Value = dict(value) if isinstance(value, dict) else list(value)

@@ -1,7 +1,7 @@
-"""Values that a tool's code looks for: the literals it compares with, and its example calls.
+"""Values that a tool's code expects: literals it compares with, and its example calls.
 
-Code behind ``if kind == "leap"`` is reached by random text never, and by the literal at once.
-Found by reading alone; nothing is run.
+Random text never reaches code behind ``if kind == "leap"``, but the literal always does. The source
+is only read; nothing is run.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from toolhop_tools.examples import example_calls
 from toolhop_tools.pairing import parse_source, top_functions
 
 MOST_VALUES = 60
-"""Values kept for one parameter, and for any place: those found first."""
+"""Maximum number of values for one parameter, or for any place; the first found are used."""
 LONGEST_CHARS = 300
-"""Length of a text beyond which it is prose rather than a value."""
+"""Length above which a text is considered prose rather than a value, in characters."""
 LONGEST_ANYWHERE_CHARS = 60
-"""The same for a text that belongs to no parameter: most of those are messages."""
+"""Lower limit for texts that belong to no parameter, since most of those are messages."""
 MOST_NAMES = 400
-"""Assignments of the function that are followed to the parameters they were made from."""
+"""Maximum number of assignments that are traced back to parameters."""
 
 _TEXT_TESTS = frozenset(
     {"startswith", "endswith", "find", "index", "count", "split", "replace", "strip", "partition"}
@@ -34,21 +34,21 @@ _TEXT_TESTS = frozenset(
 _KEYED = frozenset({"get", "pop", "setdefault"})
 _ANY = ""
 _DIRECTIVE = re.compile(r"%d.*%Y|%Y.*%d", re.DOTALL)
-"""What `strptime` reads, with a day and a year."""
+"""A `strptime` format with a day and a year."""
 _DAYS = (dt.datetime(2000, 2, 29), dt.datetime(1999, 12, 31, 23, 59), dt.datetime(1970, 1, 1))
 
 
 def favoured(program: Program, parameters: Mapping[str, JSON]) -> dict[str, list[JSON]]:
-    """Values worth trying, by parameter, and under ``""`` at any place.
+    """Return values worth trying for each parameter, and under ``""`` those for any place.
 
-    Values of example calls come first. A literal belongs to a parameter where the code compares
-    it with the parameter, with a part of it or with a name made from it; otherwise, as the key of
-    a table or a text in a list of rows, it goes to any place. A source that does not parse
-    gives nothing.
+    Values of example calls come first. A literal belongs to a parameter if the code compares it
+    with the parameter, a part of it or a name derived from it. Other literals, such as keys of a
+    table or texts in a list of rows, are for any place. The result is empty if the source does not
+    parse.
 
     Args:
         program: the tool's code.
-        parameters: the schema of its arguments, for their names.
+        parameters: schema of the arguments, for their names.
     """
     found = _Found()
     for call in example_calls(program):
@@ -68,13 +68,13 @@ def favoured(program: Program, parameters: Mapping[str, JSON]) -> dict[str, list
 
 
 class _Found:
-    """Values by parameter, each once, in the order in which they were found."""
+    """A collector of distinct values for each parameter, in order of discovery."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, dict[str, JSON]] = {}
 
     def note(self, names: Iterable[str], value: JSON) -> None:
-        """Add a value for parameters; for any place if there are none."""
+        """Add a value for the given parameters, or for any place if there are none."""
         try:
             key = json.dumps(value, sort_keys=True, allow_nan=False)
             json.dumps(value, ensure_ascii=False).encode()
@@ -84,7 +84,7 @@ class _Found:
             self._by_name.setdefault(name, {}).setdefault(key, value)
 
     def values(self) -> dict[str, list[JSON]]:
-        """What is kept; what belongs to a parameter is not for any place as well."""
+        """Return the values; those of a parameter are not repeated under any place."""
         known = {key for name, values in self._by_name.items() if name != _ANY for key in values}
         kept: dict[str, list[JSON]] = {}
         for name, values in self._by_name.items():
@@ -95,7 +95,7 @@ class _Found:
 
 
 def _origins(node: ast.AST, names: set[str]) -> dict[str, set[str]]:
-    """For every name of the code the parameters that its value may come from."""
+    """Map each name in the code to the parameters that its value may come from."""
     found = {name: {name} for name in names}
     for count, part in enumerate(_assigned(node)):
         if count >= MOST_NAMES:
@@ -124,7 +124,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def _sources(node: ast.AST, origins: Mapping[str, set[str]]) -> set[str]:
-    """The parameters that an expression speaks of, by a name or as in ``params["year"]``."""
+    """Return the parameters that an expression uses, by name or as in ``params["year"]``."""
     found: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Name):
@@ -156,14 +156,14 @@ def _read(node: ast.AST, origins: Mapping[str, set[str]], found: _Found) -> None
 
 
 def _dated(form: str, found: _Found) -> None:
-    """Dates as the code writes or reads them; random text is none in such a notation."""
+    """Add dates in the format that the code uses, which random text never matches."""
     for day in _DAYS:
         with contextlib.suppress(ValueError):
             found.note((), day.strftime(form))
 
 
 def _displayed(node: ast.AST, found: _Found) -> None:
-    """Tables and rows: their values go to any place."""
+    """Add the values of tables and rows, for any place."""
     for part in ast.iter_child_nodes(node):
         if isinstance(part, ast.Constant | ast.UnaryOp | ast.Tuple):
             _noted(part, set(), found)
@@ -172,7 +172,10 @@ def _displayed(node: ast.AST, found: _Found) -> None:
 def _looked_up(
     table: ast.expr, key: ast.expr, origins: Mapping[str, set[str]], found: _Found
 ) -> None:
-    """``{"a": 1}[kind]`` and ``{"a": 1}.get(kind)``: keys are for the parameter; else for any."""
+    """Add keys of lookups such as ``{"a": 1}[kind]`` and ``{"a": 1}.get(kind)``, for `kind`.
+
+    A literal key of any other lookup is added for any place.
+    """
     sources = _sources(key, origins)
     if sources and isinstance(table, ast.Dict):
         _noted(table, sources, found)
@@ -181,7 +184,7 @@ def _looked_up(
 
 
 def _noted(node: ast.AST, sources: set[str], found: _Found) -> None:
-    """The literals in a node: a value itself, and the elements of a display."""
+    """Add the literals in a node: a value itself, or the elements of a display."""
     match node:
         case ast.Constant(value=value) | ast.MatchSingleton(value=value):
             if isinstance(value, str | bool | int | float | None) and not _prose(value, sources):
@@ -199,6 +202,6 @@ def _noted(node: ast.AST, sources: set[str], found: _Found) -> None:
 
 
 def _prose(value: object, sources: set[str]) -> bool:
-    """A sentence that the tool says, rather than a value that it knows."""
+    """Whether a value is a message of the tool rather than a value it knows."""
     longest = LONGEST_CHARS if sources else LONGEST_ANYWHERE_CHARS
     return isinstance(value, str) and len(value) > longest

@@ -1,4 +1,4 @@
-"""Text that matches a pattern: ECMA 262 regular expressions, as JSON Schema has them."""
+"""Text that matches a pattern: ECMA 262 regular expressions, as in JSON Schema."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from hypothesis.errors import InvalidArgument
 from toolhop_tools.strategies.errors import Place, UnsupportedSchema
 
 LETTERS = st.characters(codec="utf-8", exclude_categories=["Cs"])
-"""Every character that a call can carry."""
+"""Strategy for every character that a call can carry."""
 
 _TOKEN = re.compile(r"\\.|\[(?:[^\]\\]|\\.)*\]|\(\?<(?![=!])|.", re.DOTALL)
 _SPELLED = {"$": r"\Z", "(?<": "(?P<"}
-"""What Python writes in another way, outside of a class of characters."""
+"""Syntax that Python writes differently, outside character classes."""
 _REPEATED = re.compile(
     r"\^(?P<part>\[(?:[^\]\\]|\\.)+\]|\\[dws]|[\w.])"
     r"(?:(?P<sign>[*+])|\{(?P<least>\d+)(?P<comma>,)?(?P<most>\d+)?\})\$"
 )
-"""A whole text of one repeated part: its length can be said in the pattern."""
+"""A pattern of one repeated part, whose length can be limited within the pattern."""
 
 
 def matching(pattern: str, least: int, most: int | None, place: Place) -> st.SearchStrategy[str]:
-    """Texts in which the pattern is found, of a length between the two if that can be said.
+    """Return a strategy for texts that contain the pattern, within the lengths if expressible.
 
-    The caller tries each against a validator: Python's reading differs at the edges.
+    The caller validates each text, since Python's interpretation differs in edge cases.
 
     Raises:
-        UnsupportedSchema: Python has no such pattern.
+        UnsupportedSchema: the pattern is not valid in Python.
     """
     shaped = _REPEATED.fullmatch(pattern)
     if shaped and (least or most is not None):

@@ -1,4 +1,4 @@
-"""Numbers and texts within bounds, edge cases among them, small and readable ones first."""
+"""Strategies for numbers and texts within bounds, including edge cases."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from toolhop_tools.strategies.formats import FORMATS, dates
 from toolhop_tools.strategies.schema import Fits
 
 MOST_INTEGER = 10**999
-"""A call carries integers of at most 1000 digits; of that length none is made."""
+"""Largest integer that is generated; a call carries integers of at most 1000 digits."""
 LONGEST_TEXT = 100_000
-"""Characters of a text that a schema may ask for."""
+"""Maximum length of a text that a schema may require, in characters."""
 NUMBER_RULES = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _USUAL = 2**63 - 1
 _LONG_FROM = 50
@@ -36,7 +36,7 @@ _TEXTS = (
 
 
 def whole_range(rules: Mapping[str, Any], unit: Fraction) -> tuple[int | None, int | None]:
-    """The least and the greatest factor of `unit` within the bounds, either of which may lack."""
+    """Return the least and greatest factor of `unit` within the bounds; None if unbounded."""
     lows, highs = list[int](), list[int]()
     if "minimum" in rules:
         lows.append(math.ceil(Fraction(rules["minimum"]) / unit))
@@ -50,10 +50,10 @@ def whole_range(rules: Mapping[str, Any], unit: Fraction) -> tuple[int | None, i
 
 
 def integers(rules: Mapping[str, Any], place: Place) -> st.SearchStrategy[Any]:
-    """Whole numbers, never as floats.
+    """Return a strategy for integers, never as floats.
 
     Raises:
-        UnsatisfiableSchema: there is none within the bounds.
+        UnsatisfiableSchema: no integer is within the bounds.
     """
     step = Fraction(str(rules.get("multipleOf", 1))).numerator
     given_low, given_high = whole_range(rules, Fraction(step))
@@ -75,10 +75,10 @@ def integers(rules: Mapping[str, Any], place: Place) -> st.SearchStrategy[Any]:
 
 
 def numbers(rules: Mapping[str, Any], fits: Fits, place: Place) -> st.SearchStrategy[Any]:
-    """Whole numbers and floats; `fits` says whether one keeps to the bounds.
+    """Return a strategy for integers and floats; `fits` checks a number against the bounds.
 
     Raises:
-        UnsatisfiableSchema: there is none within the bounds.
+        UnsatisfiableSchema: no number is within the bounds.
     """
     parts: list[st.SearchStrategy[Any]] = []
     with contextlib.suppress(UnsatisfiableSchema):
@@ -100,7 +100,7 @@ def _floats(rules: Mapping[str, Any], fits: Fits) -> list[st.SearchStrategy[Any]
     edges = [edge for edge in (*_FLOATS, *near) if abs(edge) < 1e300 and fits(edge)]
     if low == high or not (edges or fits((first + last) / 2)):
         return [st.sampled_from(edges)] if edges else []
-    # Minus zero is below zero to Hypothesis, and zero to a schema.
+    # Hypothesis treats -0.0 as below zero; schemas treat it as zero.
     plain = st.floats(first + 0.0, last + 0.0, allow_nan=False, allow_infinity=False).filter(fits)
     return [plain | st.sampled_from(edges) if edges else plain]
 
@@ -116,7 +116,7 @@ def _multiples(rules: Mapping[str, Any], fits: Fits) -> list[st.SearchStrategy[A
         return []
 
     def clean(value: float) -> bool:
-        # Readers differ in what floats do to a quotient: made is what all of them agree on.
+        # Validators differ in how they round quotients; generate only values they all accept.
         return fits(value) and (value / rules["multipleOf"]).is_integer()
 
     return [st.integers(low, high).map(lambda n: float(n * unit)).filter(clean)]
@@ -125,17 +125,17 @@ def _multiples(rules: Mapping[str, Any], fits: Fits) -> list[st.SearchStrategy[A
 def texts(
     rules: Mapping[str, Any], fits: Fits, place: Place, *, day: bool = False
 ) -> st.SearchStrategy[Any]:
-    """Texts.
+    """Return a strategy for texts.
 
     Args:
-        rules: the keywords.
-        fits: whether a text fits the keywords; asked where that does not follow.
-        place: for messages.
-        day: the text seems to be wanted for a date.
+        rules: the keywords of the schema.
+        fits: function that checks a text against the keywords, used if fit is not guaranteed.
+        place: path of the schema, for messages.
+        day: whether the parameter seems to expect a date.
 
     Raises:
         UnsatisfiableSchema: no length is within the bounds.
-        UnsupportedSchema: the pattern is not understood, or the text too long.
+        UnsupportedSchema: the pattern is not supported, or the text is too long.
     """
     low, high = int(rules.get("minLength", 0)), rules.get("maxLength")
     high = None if high is None else int(high)
@@ -163,7 +163,7 @@ def _free_texts(low: int, high: int | None, fits: Fits, day: bool) -> st.SearchS
     if high is None or high >= 100:
         longest = 300 if high is None else min(high, 300)
         long = st.integers(max(low, 50), longest).map(lambda n: "a" * n)
-        # Mapped, so that the union stays one branch: long texts are slow, and read badly.
+        # Mapped to keep the union a single branch, so that long texts, which are slow, stay rare.
         parts[1] = (parts[1] | (parts[1] | long).map(str)).map(str)
     if day and (high is None or high >= 10) and low <= 10:
         parts.append(dates().filter(fits))

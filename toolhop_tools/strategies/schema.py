@@ -1,4 +1,4 @@
-"""A tool's JSON Schema as a whole: its keywords checked, its references resolved."""
+"""A tool's complete JSON Schema, with checked keywords and resolved references."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from toolhop_tools.strategies.errors import Place, UnsupportedSchema
 Schema: TypeAlias = Mapping[str, Any] | bool
 Fits: TypeAlias = Callable[[Any], bool]
 Value: TypeAlias = Any
-"""A JSON value, of which nothing is known yet."""
+"""A JSON value of unknown type."""
 
 BASE = "toolhop:tool"
-"""Address under which validators of its parts know the schema."""
+"""Address of the schema in the validators of its parts."""
 
 _ONE = ("additionalProperties", "items")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -34,25 +34,25 @@ ALLOWED = (
     "oneOf, allOf, $ref, $defs, definitions, default, examples, pattern, format, multipleOf, "
     "uniqueItems, and bounds of numbers, lengths and sizes"
 )
-"""What is understood: the keywords of real tools, and of what pydantic, servers of the Model
-Context Protocol and OpenAPI make. Remarks such as ``title`` are let pass."""
+"""Supported keywords: those of real tools, and those that pydantic, Model Context Protocol
+servers and OpenAPI generate. Annotations such as ``title`` are ignored."""
 _KEPT = frozenset((*_PLAIN, "properties", *_ONE, *_LISTS, "$ref"))
 REFUSED = frozenset(
     {"if", "then", "else", "not", "contains", "minContains", "maxContains", "patternProperties"}
     | {"propertyNames", "dependentRequired", "dependentSchemas", "dependencies", "$anchor", "$id"}
     | {"unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$dynamicAnchor"}
 )
-"""Keywords of JSON Schema that restrict values and are not understood here."""
+"""Keywords of JSON Schema that restrict values and are not supported here."""
 
 
 class RootSchema:
-    """The schema of a call's arguments, and validators of its parts.
+    """The schema of a call's arguments, with validators of its parts.
 
     Args:
-        schema: JSON Schema of draft 2020-12; `$schema` and an `$id` at the root are not looked at.
+        schema: JSON Schema of draft 2020-12; `$schema`, and `$id` at the root, are ignored.
 
     Raises:
-        UnsupportedSchema: it is not a valid schema, or has a keyword that is not understood.
+        UnsupportedSchema: the schema is invalid, or has an unsupported keyword.
     """
 
     def __init__(self, schema: Mapping[str, JSON]) -> None:
@@ -73,9 +73,9 @@ class RootSchema:
         self._formats = _mentions(self._raw, "format")
 
     def fits(self, schema: Schema) -> Fits:
-        """Whether a value is valid: also with formats asserted, where the schema has some.
+        """Return a function that validates a value, with formats enforced if the schema has any.
 
-        A validator of a call takes formats for remarks; values made here fit in either reading.
+        The validator of calls does not enforce formats; generated values are valid either way.
         """
         lax = self.fits_without_formats(schema)
         if not self._formats:
@@ -84,7 +84,7 @@ class RootSchema:
         return lambda value: lax(value) and strict(value)
 
     def fits_without_formats(self, schema: Schema) -> Fits:
-        """Whether a value is valid to a validator that takes formats for remarks."""
+        """Return a function that validates a value without enforcing formats."""
         return self._validator(schema, formats=False).is_valid
 
     def _validator(self, schema: Schema, *, formats: bool) -> jsonschema_rs.Validator:
@@ -99,10 +99,10 @@ class RootSchema:
         return self._validators[key]
 
     def target(self, reference: str, place: Place) -> Schema:
-        """What a reference, as `root` has it, stands for.
+        """Return the schema that a reference, in the form used by `root`, points to.
 
         Raises:
-            UnsupportedSchema: it is nowhere in the schema.
+            UnsupportedSchema: the reference points to nothing.
         """
         if reference not in self._targets:
             found: Any = self._raw
@@ -118,7 +118,7 @@ class RootSchema:
 
     @cached_property
     def recursive(self) -> frozenset[str]:
-        """References that lead to themselves again."""
+        """References that lead back to themselves."""
         below: dict[str, set[str]] = {}
         waiting = list(_references(self.root))
         while waiting:
@@ -132,7 +132,7 @@ class RootSchema:
         return frozenset(reference for reference, known in below.items() if reference in known)
 
     def _tidy(self, schema: Value, place: Place) -> Schema:
-        """The schema with the keywords that are understood, and references from anywhere."""
+        """Return the schema with supported keywords only, and absolute references."""
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, dict):
@@ -165,7 +165,6 @@ class RootSchema:
 
 
 def _references(schema: Schema) -> Iterator[str]:
-    """The references in a tidy schema."""
     if isinstance(schema, bool):
         return
     if "$ref" in schema:

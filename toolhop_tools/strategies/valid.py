@@ -1,4 +1,4 @@
-"""Arguments that a call of a tool may have."""
+"""Valid arguments for a call of a tool."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ def arguments(
     *,
     favoured: Mapping[str, Sequence[JSON]] | None = None,
 ) -> SearchStrategy[dict[str, JSON]]:
-    """Valid arguments objects for a tool.
+    """Return a strategy for valid arguments of a tool.
 
-    Every object is accepted by the validator of calls, has the formats that the schema names, and
-    shrinks towards few and small values. Names that the schema does not declare are made only
-    where `additionalProperties` speaks of them.
+    Every object passes the validator of calls, has the formats that the schema names, and shrinks
+    towards few and small values. Undeclared properties are generated only if the schema mentions
+    `additionalProperties`.
 
     Args:
         schema: the tool's `parameters`, JSON Schema of draft 2020-12.
-        favoured: by parameter, values worth trying there, and under ``""`` at any place. They
-            are used where they fit, their parts in places further in, in about half of what is
-            made. The schema's own `default` and `examples` count as favoured.
+        favoured: values worth trying for each parameter, and under ``""`` for any place. They, and
+            their parts at deeper places, are used where they fit, in about half of the generated
+            values. The schema's own `default` and `examples` count as favoured.
 
     Raises:
-        UnsupportedSchema: the schema says what is not understood here.
-        UnsatisfiableSchema: nothing fits it. Contradictions between what is merely tried (`oneOf`,
-            patterns with lengths) are found by 200 tries without a result.
+        UnsupportedSchema: the schema uses an unsupported feature.
+        UnsatisfiableSchema: no value fits. Contradictions that can only be tested (`oneOf`,
+            patterns with lengths) are assumed after 200 attempts without a result.
     """
     compiler = Compiler(schema, favoured)
     made = compiler.make(compiler.call, compiler.top)

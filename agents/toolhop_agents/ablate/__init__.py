@@ -1,1 +1,1 @@
-"""What one factor does to answers: the same items under each of its levels, in pairs."""
+"""Measure the effect of one factor: play the same items under each level, and compare pairs."""

@@ -1,4 +1,4 @@
-"""`toolhop ablate`: does one factor matter? The same items under each of its levels, in pairs."""
+"""`toolhop ablate`: test whether one factor matters by playing the same items under each level."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ from toolhop_tools.errors import counted
 from toolhop_tools.scenarios.label import Scenario
 
 DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "confidence")
-"""Flags that say what is compared."""
+"""Flags that define the comparison."""
 OWN = {Factor.FEEDBACK: "feedback", Factor.MODE: "modes", Factor.TOOLS: "perturbation"}
-"""The setting of a run that its level decides, by factor."""
+"""The run setting that a factor's level determines, by factor."""
 
 
 def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[Template]:
-    """Levels of template files, given as NAME=FILE or FILE."""
+    """Read feedback levels from template files, given as NAME=FILE or FILE."""
     found = [level_of(text) for text in given]
     for level in found:
         if not isinstance(level, Template):
@@ -136,10 +136,10 @@ ablate.params.extend(options_of(RunSettings, {"approve", "shard"}))
 
 
 def _reported(ctx: click.Context, flag: str, allowed: frozenset[str]) -> None:
-    """See that only what is allowed was given beside `flag` on the command line.
+    """Check that only `allowed` flags were given beside `flag` on the command line.
 
     Raises:
-        click.UsageError: something else was.
+        click.UsageError: another flag was given.
     """
     given = {
         parameter.name or "": parameter.opts[0]
@@ -155,11 +155,11 @@ def _reported(ctx: click.Context, flag: str, allowed: frozenset[str]) -> None:
 
 
 def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) -> AblationFolder:
-    """The folder, with the settings that change no result as they were given anywhere.
+    """Return the folder with new values of settings that change no result.
 
     Raises:
-        click.UsageError: a flag that was given, anywhere, asks for another ablation; or a key
-            would go to an address that only the ablation names.
+        click.UsageError: a flag, from the command line or elsewhere, asks for another ablation; or
+            a key would go to an address that only the ablation names.
     """
     own = folder.ablation
     given = {name: value for name, value in flags.items() if _is_given(ctx, name)}
@@ -184,27 +184,27 @@ def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) 
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:
-    """Whether a flag was given, on the command line, in the environment or in a file."""
+    """Whether a flag was set on the command line, in the environment or in a file."""
     return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def _listed(value: object) -> str:
-    """A flag's value for reading; a template by its name."""
+    """Format a flag's value for a message; a template by its name."""
     if not isinstance(value, list | tuple):
         return str(value)
     return ",".join(getattr(one, "name", str(one)) for one in value) or "none"
 
 
 def _with(levels: Sequence[str], templates: Sequence[Template]) -> tuple[str, ...]:
-    """Levels, with those of template files that are not named among them."""
+    """Return `levels` extended by the levels of template files that are not named yet."""
     return (*levels, *(one.name for one in templates if one.name not in levels))
 
 
 def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
-    """The flags as an ablation.
+    """Build an ablation from the flags.
 
     Raises:
-        click.UsageError: they contradict each other, or one is out of range.
+        click.UsageError: they contradict each other, or a value is out of range.
     """
     own = {name: flags.pop(name) for name in DESIGN}
     if into := flags.pop("into"):
@@ -228,15 +228,15 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
 
 
 def _beside_plain(into: Sequence[Scenario]) -> tuple[str, ...]:
-    """The levels that ``--into`` stands for."""
+    """Return the levels that ``--into`` implies."""
     return (Scenario.PLAIN.value, *(one.value for one in into if one is not Scenario.PLAIN))
 
 
 def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
-    """Refuse flags that this factor would pass over, and say which it needs.
+    """Refuse flags that this factor would ignore, and name any it needs.
 
     Raises:
-        click.UsageError: one is given, or missing.
+        click.UsageError: such a flag is given, or a required one is missing.
     """
     own = OWN.get(factor)
     if own and _is_given(ctx, own):
@@ -265,7 +265,7 @@ def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
 
 
 def _played(folder: AblationFolder, errors: Console) -> Conducted:
-    """Play it, with a progress line an arm."""
+    """Play the ablation with a progress line per arm."""
     with ExitStack() as stack:
         shown: list[Episodes] = []
 
@@ -294,7 +294,7 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
 
 
 def _print(ended: Conducted, most: int, *, full: bool, as_json: bool) -> int:
-    """Print the figures; how many episodes are errored."""
+    """Print the figures, and return the number of errored episodes."""
     ablation = ended.folder.ablation
     found = result(ablation, ended.folder.episodes(), ended.folder.planned())
     errored = sum(errored for _, errored in found.arms.values())

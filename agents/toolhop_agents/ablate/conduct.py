@@ -1,6 +1,6 @@
-"""Play an ablation: arm after arm, each as a run of its own.
+"""Play an ablation arm by arm, each arm as a run of its own.
 
-A fork arm is played after the arm that it resumes from. Its episodes are those of that arm that
+A fork arm is played after the arm that it resumes from. It resumes the episodes of that arm that
 have a score and a failed call; each begins with the turns up to that call (`toolhop_env.fork`).
 """
 
@@ -32,26 +32,29 @@ from toolhop_sandbox.outcome import JSON
 
 Parents: TypeAlias = Mapping[Key, tuple[RunStore, Attempt]]
 FINISHED = "success"
-"""The status of a run of which nothing is left to play."""
+"""Status of a run with nothing left to play."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conducted:
-    """An ablation that was played as far as it went."""
+    """The outcome of playing an ablation, complete or not."""
 
     folder: AblationFolder
     status: str
-    """``success``, or how the arm ended that stopped it (`toolhop_agents.runs.manifest.Status`)."""
+    """``success``, or the status of the arm that stopped it
+    (`toolhop_agents.runs.manifest.Status`)."""
     fault: str = ""
     how_far: str = ""
-    """How many episodes of the arm that stopped it are finished."""
+    """Finished episodes of the arm that stopped it, in words."""
 
 
 def check(ablation: Ablation) -> Ablation:
-    """The same with the modes that its data has, if every arm can be played; nothing is.
+    """Check that every arm can be played, without playing; return the ablation with its data's
+    modes.
 
     Raises:
-        ToolsError, UnknownAgent, UnknownBenchmark, DesignError, LevelError: one cannot.
+        ToolsError, UnknownAgent, UnknownBenchmark, DesignError, LevelError: an arm cannot be
+            played.
     """
     ablation.checked()
     for arm in ablation.arms:
@@ -70,7 +73,7 @@ def check(ablation: Ablation) -> Ablation:
 
 
 def usual_modes(settings: RunSettings) -> tuple[str, ...]:
-    """The two modes of the data's benchmark that are compared where none are given.
+    """Return the two modes that are compared by default for the data's benchmark.
 
     Raises:
         ToolsError, UnknownBenchmark: the data cannot be used.
@@ -90,11 +93,11 @@ async def conduct(
     on_result: Callable[[Attempt], None] = lambda _: None,
     on_event: Sink = lambda _: None,
 ) -> Conducted:
-    """Play what is left of every arm. The first that does not come to its end ends it all.
+    """Play what is left of every arm, and stop at the first arm that does not finish.
 
     Raises:
-        ToolsError, UnknownAgent, StoreError, SandboxUnavailable: see `execute`. StoreError also
-            where another process plays it.
+        ToolsError, UnknownAgent, StoreError, SandboxUnavailable: see `execute`. StoreError also if
+            another process is playing the ablation.
     """
     with folder.held():
         for arm in folder.ablation.arms:
@@ -118,7 +121,7 @@ async def conduct(
 
 
 def progress(folder: AblationFolder) -> str:
-    """How far an ablation has come: ``success``, or the status of the first arm that has not."""
+    """Return ``success``, or the status of the first unfinished arm."""
     for arm in folder.ablation.arms:
         store = folder.store(arm)
         if store is None and (not arm.forked or _parents(folder, arm)):
@@ -129,7 +132,7 @@ def progress(folder: AblationFolder) -> str:
 
 
 def _job(folder: AblationFolder, arm: Arm) -> Job | None:
-    """What is to be played of an arm; None where it has no episode at all."""
+    """Return the work left in an arm; None if it has no episodes."""
     settings = folder.ablation.settings(arm).model_copy(update={"log_dir": folder.path})
     store = folder.store(arm)
     if not arm.forked:
@@ -159,14 +162,14 @@ def _begun(folder: AblationFolder, arm: Arm, store: RunStore | None, settings: R
 
 
 def _changed(store: RunStore, settings: RunSettings) -> dict[str, JSON]:
-    """The settings that differ from those that the arm began with, for its manifest."""
+    """Return the settings that changed since the arm began, for its manifest."""
     own, plain = store.manifest["settings"], settings.model_dump(mode="json")
     names = sorted(OPERATIONAL - {"log_dir"})
     return {name: plain[name] for name in names if plain[name] != own.get(name)}
 
 
 def _parents(folder: AblationFolder, arm: Arm) -> Parents:
-    """By episode what its branch resumes from."""
+    """Return the parent of each branch, by episode."""
     store = folder.store(arm.base)
     if store is None:
         raise StoreError(f"{folder.path} has no {arm.base.name}, which {arm.name} resumes from")
@@ -178,7 +181,9 @@ def _parents(folder: AblationFolder, arm: Arm) -> Parents:
 
 
 def _start(ablation: Ablation, arm: Arm, parents: Parents, unit: WorkUnit) -> Prefix:
-    """What a branch begins with; its parent's trace is read then (`Executor.starts`)."""
+    """Return the first turns of a branch, read from its parent's trace on demand
+    (`Executor.starts`).
+    """
     store, parent = parents[unit.key]
     origin = f"{arm.base.name}/{parent.episode}"
     found = fork(store.trace(parent), ablation.verbosity(arm.level), origin=origin)

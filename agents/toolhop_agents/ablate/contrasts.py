@@ -1,9 +1,10 @@
-"""From the episodes of an ablation's arms to pairs of its levels. Pure: attempts go in as values.
+"""Pair the episodes of an ablation's arms by level. Pure: attempts go in as values.
 
 Forked: two branches of one episode, which share its turns up to the first failed call. An episode
-without a failed call is its own pair: no level ever showed in it. Independent: two episodes of one
-item and epoch, each played from the start under its own level; of scenarios two episodes of one
-family.
+without a failed call is paired with itself, as no feedback was ever shown in it.
+
+Independent: two episodes of one item and epoch, each played from the start under its own level; for
+scenarios, two episodes of one family.
 """
 
 from __future__ import annotations
@@ -18,29 +19,29 @@ from toolhop_env.fork import Failure
 from toolhop_env.pairs.pair import Pair, by_key, join
 
 Arms: TypeAlias = Mapping[str, Sequence[Attempt]]
-"""The attempts of each arm, by the arm's name; an arm that was not begun is absent."""
+"""Attempts by name of the arm, without arms that have not begun."""
 AttemptsByKey: TypeAlias = Mapping[Key, Attempt]
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """All pairs of two levels, and how they came to be."""
+    """All pairs of two levels, and how the pairs were formed."""
 
     first: str
     second: str
     prefix: str
-    """The level under which the prefixes were played, or, in the independent design of the
-    feedback factor, under which an episode has to have a failed call; else empty."""
+    """Level under which the shared turns were played. In the independent design of the feedback
+    factor, the level under which an episode needs a failed call; otherwise empty."""
     forked: bool
     pairs: Sequence[Pair]
     failures: Mapping[Key, Failure]
-    """The first failed call of each episode under the prefix level that has one."""
+    """The first failed call, by episode, under the prefix level."""
     planned: int
-    """Pairs there would be if none were lost: errored, or not played, on a side."""
+    """Number of pairs if no episode were lost, that is, errored or not played on one side."""
 
     @property
     def left_out(self) -> int:
-        """Items and epochs without a pair: errored or not there on a side."""
+        """Number of planned pairs that are missing because a side is errored or was not played."""
         return self.planned - len(self.pairs)
 
     @property
@@ -54,7 +55,7 @@ class Contrast:
         return [pair for pair in self.pairs if pair.key in self.failures]
 
     def arms(self, pair: Pair) -> tuple[Arm, Arm]:
-        """The arms that the two episodes of a pair are of."""
+        """Return the arms in which the two episodes of a pair were played."""
         if not self.forked:
             return Arm(self.first), Arm(self.second)
         whole = pair.key not in self.failures
@@ -66,17 +67,16 @@ class Contrast:
 
 
 def contrasts(ablation: Ablation, arms: Arms, planned: int = 0) -> list[Contrast]:
-    """Every comparison that the arms allow: the first level with each other one.
+    """Return all comparisons of the first level with another that the arms allow.
 
-    `planned` are the episodes of each arm, those that were not begun included.
-
-    Feedback has one for each prefix level, forked and (where both levels were played from the
-    start) independent; other factors have one alone.
+    `planned` is the number of episodes per arm, including those that have not begun. Feedback has
+    one comparison per prefix level and design; the independent one needs both levels played from
+    the start. Other factors have only one.
     """
     mode = "" if ablation.factor is Factor.MODE else None
     played = {arm: by_key(arms.get(arm.name, ()), mode=mode) for arm in ablation.arms}
     if ablation.factor is Factor.SCENARIO:
-        # An arm has one item a family.
+        # Each arm has one item per family.
         played = {
             arm: {key._replace(item=one.cluster): one for key, one in found.items()}
             for arm, found in played.items()
@@ -121,5 +121,4 @@ def _independent(
 
 
 def _failures(episodes: AttemptsByKey) -> dict[Key, Failure]:
-    """The first failed calls of the episodes that have one."""
     return {key: one.failure for key, one in episodes.items() if one.failure is not None}

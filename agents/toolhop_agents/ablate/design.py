@@ -1,8 +1,8 @@
-"""What an ablation compares, and the runs that it is made of.
+"""The design of an ablation: the levels compared, and the runs that it needs.
 
-An *arm* is a run, in a folder of its own below the ablation's. Feedback has two kinds: a *base*
-arm plays every item under one level from the start; a *fork* arm resumes from the first failed
-calls of a base arm, at another level. Every other factor has base arms only.
+An *arm* is a run in its own folder below the ablation's. Feedback has two kinds: a *base* arm plays
+every item under one level from the start; a *fork* arm resumes from the first failed calls of a
+base arm, at another level. Every other factor has base arms only.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from toolhop_tools.scenarios.label import scenarios_of
 
 
 class DesignError(ValueError):
-    """An ablation that cannot be played as asked; says why and what is allowed."""
+    """An ablation cannot be played as requested; the message says why and what is allowed."""
 
 
 class Factor(StrEnum):
-    """What is changed from level to level."""
+    """What changes from level to level."""
 
     FEEDBACK = "feedback"
     MODE = "mode"
     TOOLS = "tools"
-    """How the tools are shown (`toolhop_tools.perturb`)."""
+    """Presentation of the tools (`toolhop_tools.perturb`)."""
     SCENARIO = "scenario"
-    """What the items are made into (`toolhop_tools.scenarios`), paired by family."""
+    """Scenario made from the items (`toolhop_tools.scenarios`), paired by family."""
 
 
 class Design(StrEnum):
-    """How two feedback levels come to be compared."""
+    """How two feedback levels are compared."""
 
     FORKED = "forked"
     """From the first failed call on, after the same turns."""
     INDEPENDENT = "independent"
-    """Each level in episodes of its own."""
+    """Each level in separate episodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class Arm:
 
     level: str
     prefix: str = ""
-    """For a fork arm the level of the base arm that it resumes from; else empty."""
+    """Level of the base arm that a fork arm resumes from; empty for a base arm."""
 
     @property
     def forked(self) -> bool:
-        """Whether it resumes another arm's episodes."""
+        """Whether the arm resumes another arm's episodes."""
         return bool(self.prefix)
 
     @property
     def name(self) -> str:
-        """Its folder's name."""
+        """The name of the arm's folder."""
         return file_name(f"{self.prefix}-then-{self.level}" if self.forked else self.level)
 
     @property
@@ -70,12 +70,12 @@ class Arm:
 
 
 def levels_of(text: str) -> tuple[str, ...]:
-    """Levels from a list with commas."""
+    """Split a comma-separated list of levels."""
     return tuple(name.strip() for name in text.split(","))
 
 
 class Ablation(BaseModel):
-    """Everything that was asked for; it goes into the ablation's folder as it is."""
+    """All settings of an ablation, stored unchanged in its folder."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -90,7 +90,7 @@ class Ablation(BaseModel):
         ),
     ] = ("detailed", "minimal")
     templates: tuple[Template, ...] = ()
-    """The feedback levels among them that are not built in."""
+    """The feedback levels among `levels` that are not built in."""
     design: Annotated[
         Design,
         Flag("Feedback: fork at the first failed call, or play each level from the start."),
@@ -102,16 +102,16 @@ class Ablation(BaseModel):
             names=("--prefix-level",),
         ),
     ] = ()
-    """Levels under which whole episodes are played; all of them where none is given."""
+    """Levels under which whole episodes are played; empty for all."""
     confidence: Annotated[float, Field(ge=0.5, le=0.9999), Flag("Level of the intervals.")] = 0.95
     base: RunSettings = RunSettings()
-    """The settings that every arm has but for its level."""
+    """Settings that all arms share, apart from the level."""
 
     def checked(self) -> Ablation:
-        """The same, if it can be played, whatever the data (see `conduct.check`).
+        """Return the ablation after checks that do not depend on the data (see `conduct.check`).
 
         Raises:
-            DesignError, LevelError, BadChoice: it cannot.
+            DesignError, LevelError, BadChoice: it cannot be played.
         """
         if len(self.levels) < 2:
             raise DesignError(
@@ -144,7 +144,7 @@ class Ablation(BaseModel):
         return self
 
     def _check_settings(self) -> None:
-        """See that each arm can be played, and that no two of them are the same run."""
+        """Check that each arm can be played, and that no two arms are the same run."""
         seen: dict[str, str] = {}
         for arm in self.arms:
             text = self.settings(arm).model_dump_json()
@@ -176,10 +176,10 @@ class Ablation(BaseModel):
         return tuple(found)
 
     def settings(self, arm: Arm) -> RunSettings:
-        """The run that an arm is.
+        """Return the settings of an arm's run.
 
         Raises:
-            DesignError, LevelError, BadChoice: its level is none of the factor's.
+            DesignError, LevelError, BadChoice: the factor has no such level.
         """
         match self.factor:
             case Factor.FEEDBACK:
@@ -196,10 +196,10 @@ class Ablation(BaseModel):
                 return self.base.model_copy(update={"into": into, "siblings": False})
 
     def verbosity(self, level: str) -> Verbosity:
-        """The feedback level of a name.
+        """Return the feedback level with this name.
 
         Raises:
-            LevelError: there is none.
+            LevelError: there is no such level.
         """
         own = next((template for template in self.templates if template.name == level), None)
         return own or named(level)

@@ -1,10 +1,10 @@
-"""An ablation's folder: what was asked for, and a run's folder an arm.
+"""An ablation's folder: its settings, and a run's folder for each arm.
 
     ablation.json    the `Ablation`; written once, before anything is played
     ARM/             a run (`toolhop_env.runs.store`)
 
-Everything else is computed from these. So an ablation that was killed loses nothing finished, and
-is resumed arm by arm as every run is.
+Everything else is computed from these. A killed ablation therefore loses no finished work, and is
+resumed arm by arm, like any run.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ ABLATION = "ablation.json"
 
 
 def m001_words_of_the_field(ablation: Document) -> Document:
-    """Format 2 names its settings as manifests of format 3 do."""
+    """Rename settings in format 2 as manifests of format 3 do."""
     base = ablation.get("base")
     return {**ablation, "base": renamed_settings(base)} if isinstance(base, dict) else ablation
 
 
 STEPS = (m001_words_of_the_field,)
-"""How older ablations are read; newer ones are refused."""
+"""Migrations of older ablations; newer ones are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class AblationFolder:
 
     @classmethod
     def create(cls, ablation: Ablation) -> AblationFolder:
-        """Make a new one below the settings' ``log_dir``.
+        """Create an ablation's folder below the settings' ``log_dir``.
 
         Raises:
-            StoreError: it cannot be made.
+            StoreError: it cannot be created.
         """
         at, agent = folder_name(ablation.base).split("_", 1)
         folder = fresh_folder(ablation.base.log_dir, f"{at}_ablate-{ablation.factor}_{agent}")
@@ -74,10 +74,10 @@ class AblationFolder:
 
     @classmethod
     def open(cls, path: Path) -> AblationFolder:
-        """An existing one.
+        """Open an existing ablation.
 
         Raises:
-            StoreError: it is none, or cannot be read.
+            StoreError: the folder is not an ablation, or cannot be read.
         """
         file = path / ABLATION
         if not file.is_file():
@@ -97,18 +97,18 @@ class AblationFolder:
             raise StoreError(f"{file} cannot be read: {why(error)}") from error
 
     def held(self) -> AbstractContextManager[None]:
-        """Be the one process that plays this ablation: what begins an arm may clear its folder.
+        """Lock the ablation for this process, as beginning an arm may clear its folder.
 
         Raises:
-            StoreError: another process plays it.
+            StoreError: another process is playing it.
         """
         return held(self.path)
 
     def store(self, arm: Arm) -> RunStore | None:
-        """The run of an arm, None where it was not begun.
+        """Return an arm's run; None if it has not begun.
 
         Raises:
-            StoreError: there is something else in its place.
+            StoreError: something else is in its place.
         """
         folder = self.path / arm.name
         check_own(folder)
@@ -119,10 +119,10 @@ class AblationFolder:
         return None
 
     def clear(self, arm: Arm) -> None:
-        """Take away what is left of an arm that was killed before it had a manifest.
+        """Remove the remains of an arm that was killed before it had a manifest.
 
         Raises:
-            StoreError: it cannot be taken away.
+            StoreError: they cannot be removed.
         """
         folder = self.path / arm.name
         if self.store(arm) is not None or not folder.exists():
@@ -133,23 +133,23 @@ class AblationFolder:
             raise StoreError(f"{folder} cannot be removed: {error}") from error
 
     def stores(self) -> list[tuple[Arm, RunStore]]:
-        """The arms that were begun, with their runs."""
+        """Return the arms that have begun, with their runs."""
         stores = [(arm, self.store(arm)) for arm in self.ablation.arms]
         return [(arm, store) for arm, store in stores if store is not None]
 
     def planned(self) -> int:
-        """Episodes of an arm that is played from the start, those not begun included.
+        """Return the number of episodes per base arm, including those that have not begun.
 
         Raises:
             StoreError: a manifest cannot be read.
         """
         plans = [store.manifest for arm, store in self.stores() if not arm.forked]
-        # Of scenarios an arm has the items that could be made.
+        # An arm of a scenario only has the items that could be made.
         played = ((one.get("data") or {}).get("played") or () for one in plans)
         return min(map(len, played), default=0) * self.ablation.base.epochs
 
     def episodes(self) -> Arms:
-        """Every attempt of every arm that was begun.
+        """Return all attempts by name of the arm, for every arm that has begun.
 
         Raises:
             StoreError: a trace cannot be read.
@@ -158,7 +158,7 @@ class AblationFolder:
 
 
 def _no_ablation(path: Path) -> str:
-    """Why a folder is not an ablation, and what to give instead."""
+    """Say why a folder is not an ablation, and which folder to give instead."""
     if not path.exists():
         return f"there is no folder {path}; give the one that `toolhop ablate` printed"
     if (path.parent / ABLATION).is_file():
@@ -170,15 +170,15 @@ def _no_ablation(path: Path) -> str:
 
 
 def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
-    """The runs in `folders`, of which each is a run or an ablation; one given twice counts once.
+    """Return the runs in `folders`, each once; every folder is a run or an ablation.
 
-    With each the arm that it is, as ``ARM`` or, beside other folders, ``FOLDER/ARM``; empty for
-    a run that was given itself.
+    An arm is named ``ARM`` or, if other folders are given too, ``FOLDER/ARM``; a run given by
+    itself has an empty name.
 
     Raises:
-        StoreError: a folder is neither, or no arm was begun.
+        StoreError: a folder is neither a run nor an ablation, or no arm has begun.
     """
-    # By name too: an arm given itself, beside its ablation, is a run of its own.
+    # Distinguish by name too: an arm given beside its ablation is a run of its own.
     found: dict[tuple[str, Path], tuple[str, RunStore]] = {}
     for folder in folders:
         prefix = f"{folder.resolve().name}/" if len(folders) > 1 else ""

@@ -14,7 +14,7 @@ from toolhop_sandbox.outcome import JSON
 
 
 def to_json(ablation: Ablation, found: Result) -> dict[str, JSON]:
-    """All of it; shares from 0 to 1, paths from the ablation's folder on."""
+    """Return all figures; shares are 0 to 1 and paths relative to the ablation's folder."""
     return {
         "ablation": ablation.model_dump(mode="json"),
         "rows": [_row(row, ablation.confidence) for row in found.rows],
@@ -28,7 +28,7 @@ def to_json(ablation: Ablation, found: Result) -> dict[str, JSON]:
 
 
 def path_of(arm: Arm, episode: Attempt) -> str:
-    """Where the trace of an episode is, from the ablation's folder on."""
+    """Return the path of an episode's trace, relative to the ablation's folder."""
     return f"{arm.name}/{episode.stored_at}"
 
 
@@ -55,13 +55,13 @@ def _effects(effects: Mapping[str, Line], confidence: float) -> JSON:
 
 
 def effect_json(one: Line, confidence: float) -> JSON:
-    """The figures of some pairs; shares from 0 to 1."""
+    """Return the figures of one effect, with shares from 0 to 1."""
     return {
         "pairs": one.pairs,
         "items": one.items,
         "first": one.before,
         "second": one.after,
-        # None where the measure is not binary.
+        # None if the measure is not binary.
         "to_incorrect": one.lost,
         "to_correct": one.gained,
         "share_to_incorrect": None if one.lost is None else one.lost / one.pairs,
@@ -119,5 +119,5 @@ def _spent(spent: Spent) -> JSON:
 
 
 def model_calls(spent: Spent) -> int:
-    """Replies that were needed, whether they were asked for or a response cache had them."""
+    """Return the number of replies used, including those from a response cache."""
     return spent.replies + spent.cached_replies

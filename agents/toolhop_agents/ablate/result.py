@@ -1,6 +1,6 @@
-"""An ablation's figures, from its attempts alone: effects, breakdowns, and what forks saved.
+"""Compute an ablation's figures from its attempts: effects, breakdowns, and savings from forks.
 
-Pure and the same for the same attempts and seed, in whatever order they were read.
+The result depends only on the attempts and the seed, not on the order of reading.
 """
 
 from __future__ import annotations
@@ -22,33 +22,36 @@ from toolhop_env.spending import Spent
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One contrast over one population by one measure of the answers."""
+    """The effect of one contrast on a population, by one answer measure."""
 
     contrast: Contrast
     population: str
     """``failed``: episodes with a failed call under the prefix level; ``all``: every pair."""
     measure: Measure
     effect: Line | None
-    """None without a pair."""
+    """None if there are no pairs."""
     by_code: Mapping[str, Line]
-    """By the error code of the first failed call; empty but for ``failed``."""
+    """Effects by error code of the first failed call; empty unless the population is ``failed``."""
     by_hop: Mapping[str, Line]
-    """By the hop (from 1) of the first failed call; empty but for ``failed``."""
+    """Effects by hop (from 1) of the first failed call; empty unless the population is
+    ``failed``."""
 
     @property
     def planned(self) -> int:
-        """Pairs there would be if none were lost; of those that are, each may have failed."""
+        """Number of pairs if none were lost, assuming that each lost pair belongs to the
+        population.
+        """
         pairs = self.contrast.failed if self.population == "failed" else self.contrast.pairs
         return len(pairs) + self.contrast.left_out
 
     @property
     def heading(self) -> str:
-        """What a table calls the measure."""
+        """Heading of the measure in tables."""
         return self.effect.heading if self.effect else self.measure.heading
 
     @property
     def prefix(self) -> str:
-        """The contrast's; empty where the pairs are the same whatever the prefix level."""
+        """Prefix level of the contrast; empty if the pairs do not depend on it."""
         shown = self.population == "failed" or self.contrast.forked
         return self.contrast.prefix if shown else ""
 
@@ -60,7 +63,7 @@ class Discordant:
     contrast: Contrast
     pair: Pair
     measures: tuple[Measure, ...]
-    """By which; the leading one stands first."""
+    """Measures by which the pair is discordant, the leading one first."""
 
     @property
     def failure(self) -> Failure | None:
@@ -69,36 +72,36 @@ class Discordant:
 
     @property
     def change(self) -> tuple[bool, bool]:
-        """Whether each side is right, by the first of the measures."""
+        """Whether each side is right, by the first measure."""
         return self.pair.change(self.measures[0]) or (False, False)
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """What forking one level's episodes to another took, beside playing the other from the start.
+    """Usage of branches forked from one level to another, compared with playing from the start.
 
-    Counted over the attempts that count. `kept` and `unplayed` are what an independent run asks
-    for again: the turns up to the first failed call, and episodes without one.
+    Only attempts that count are included. `kept` and `unplayed` are what an independent run would
+    have to ask for again: the turns up to the first failed call, and episodes without one.
     """
 
     prefix: str
     level: str
     branches: int
     asked: Spent
-    """What the branches took after the fork."""
+    """Usage of the branches after the fork."""
     kept: Spent
     unplayed: Spent
     counted: Spent | None
-    """What the independent run of `level` took, where it was played."""
+    """Usage of the independent run of `level`; None if it was not played."""
 
     @property
     def independent(self) -> Spent:
-        """What the same episodes take when each is played from the start."""
+        """Usage of the same episodes if each were played from the start."""
         return self.asked + self.kept + self.unplayed
 
     @property
     def saved(self) -> Spent:
-        """What was not asked for again."""
+        """Usage that forking avoided."""
         return self.kept + self.unplayed
 
 
@@ -107,18 +110,18 @@ class Result:
     """All figures of an ablation."""
 
     measures: tuple[Measure, ...]
-    """The benchmark's measures of an answer, the leading one first; none before an episode."""
+    """The benchmark's answer measures, the leading one first; empty without episodes."""
     rows: Sequence[Row]
     discordant: Sequence[Discordant]
     savings: Sequence[Saving]
     arms: Mapping[str, tuple[int, int]]
-    """By arm: episodes that have a score, and errored ones."""
+    """Numbers of scored and errored episodes, by arm."""
 
 
 def result(ablation: Ablation, arms: Arms, planned: int = 0) -> Result:
-    """The figures; what the arms do not hold yet is left out of them.
+    """Compute the figures of all episodes played so far.
 
-    `planned` are the episodes of each arm (`AblationFolder.planned`).
+    `planned` is the number of episodes per arm (`AblationFolder.planned`).
 
     Raises:
         NotComparable: the episodes are of several benchmarks.
@@ -144,7 +147,7 @@ def _counted(attempts: Sequence[Attempt]) -> tuple[int, int]:
 def rows_of(
     ablation: Ablation, measures: Sequence[Measure], found: Sequence[Contrast]
 ) -> Iterator[Row]:
-    """A table is what shares design, population and measure: its tests are corrected together."""
+    """Yield the rows, with p-values corrected within each design, population and measure."""
     options = Options(seed=ablation.base.seed, confidence=ablation.confidence)
     for design in ("forked", "independent"):
         for population in ("failed", "all"):
@@ -152,7 +155,7 @@ def rows_of(
             if population == "failed":
                 chosen = [one for one in chosen if one.prefix]
             elif design == "independent":
-                # The pairs are the same whatever prefix they were looked at for.
+                # Independent pairs do not depend on the prefix level.
                 chosen = list({(one.first, one.second): one for one in chosen}.values())
             for measure in measures:
                 yield from _table(chosen, population, measure, options)
@@ -170,19 +173,19 @@ def _table(
 
 
 def code(failure: Failure) -> str:
-    """The error code of a first failed call."""
+    """Return the error code of a first failed call."""
     return failure.code.value
 
 
 def hop(failure: Failure) -> str:
-    """The hop (from 1) of a first failed call; a call of no hop's tool has none."""
+    """Return the hop (from 1) of a first failed call; ``none`` if no hop uses its tool."""
     return "none" if failure.hop is None else str(failure.hop + 1)
 
 
 def broken_down(
     contrast: Contrast, by: Callable[[Failure], str], measure: Measure, options: Options
 ) -> dict[str, Line]:
-    """The effect in each group of failed pairs, in order of the groups' names."""
+    """Return the effect in each group of failed pairs, sorted by the groups' names."""
     groups: dict[str, list[Pair]] = defaultdict(list)
     for pair in contrast.failed:
         groups[by(contrast.failures[pair.key])].append(pair)

@@ -1,4 +1,4 @@
-"""An ablation in the terminal: its result in two sentences, then tables."""
+"""An ablation in the terminal: its result in sentences, then tables."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ SAVINGS = (
     "the start."
 )
 Tables: TypeAlias = dict[tuple[str, str], list[Row]]
-"""By design and population."""
+"""Rows by design and population."""
 
 
 def print_result(
     console: Console, ablation: Ablation, found: Result, *, most: int, full: bool
 ) -> None:
-    """What changed in two sentences a contrast, and its table; everything where `full`.
+    """Print each contrast in two sentences, then its table; all tables if `full`.
 
-    At most `most` discordant pairs a contrast are listed.
+    At most `most` discordant pairs per contrast are listed.
     """
     rows = main_rows(ablation, found.rows)
     if not rows:
@@ -81,11 +81,12 @@ def print_result(
 
 
 def headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
-    """Of each two levels, by the leading measure: what changed and by how much, and how sure.
+    """Yield sentences on each pair of levels: what changed by the leading measure, and how certain
+    it is.
 
     Args:
-        ablation: as it was asked for.
-        rows: those of `main_rows`.
+        ablation: the ablation's settings.
+        rows: rows from `main_rows`.
     """
     lead, confidence = [row for row in rows if row.measure == rows[0].measure], ablation.confidence
     for second in dict.fromkeys(row.contrast.second for row in lead):
@@ -105,7 +106,7 @@ def headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def main_rows(ablation: Ablation, rows: Sequence[Row]) -> list[Row]:
-    """The rows that say what the ablation found: of forks, of episodes with a failed call."""
+    """Return the rows with the main result; for forks, those of episodes with a failed call."""
     design = "forked" if ablation.forks else "independent"
     own = [row for row in rows if row.contrast.design == design]
     usual = ("failed", "all") if ablation.forks else ("all",)
@@ -114,7 +115,9 @@ def main_rows(ablation: Ablation, rows: Sequence[Row]) -> list[Row]:
 
 
 def _take_equal(tables: Tables, rows: Sequence[Row]) -> bool:
-    """Whether all episodes of the same design give the same figures; their table is taken out."""
+    """Whether the table of all episodes of the same design is equal; if so, remove it from
+    `tables`.
+    """
     other = (rows[0].contrast.design, "all")
     effects = [(one.contrast.second, one.prefix, one.measure, one.effect) for one in rows]
     if rows[0].population == "all" or effects != [
@@ -129,7 +132,7 @@ def _print_more(
     console: Console, ablation: Ablation, found: Result, tables: Tables, first: Sequence[Row],
     most: int,
 ) -> None:  # fmt: skip
-    """The other tables, the breakdowns of the first one's episodes, savings and pairs."""
+    """Print the other tables, the main table's breakdowns, the savings and the pairs."""
     while tables:
         rows = tables.pop(next(iter(tables)))
         console.print()
@@ -167,7 +170,9 @@ def _print_left_out(console: Console, found: Result) -> None:
 def _print_effects(
     console: Console, ablation: Ablation, rows: Sequence[Row], *, same: bool, legend: str = EFFECTS
 ) -> None:
-    """A table, its legend, and why an interval and its p-value seem to contradict each other."""
+    """Print a table and its legend, and explain intervals that seem to contradict their
+    p-values.
+    """
     console.print(_effects(ablation, rows, same=same))
     console.print(plain(legend, "dim"))
     found = [(_name(row), row.effect) for row in rows if row.effect]
@@ -195,9 +200,9 @@ def _effects(ablation: Ablation, rows: Sequence[Row], *, same: bool) -> StackedT
 def _keyed(
     rows: Sequence[Row], lines: Callable[[Row], Iterable[tuple[str, Line | None]]]
 ) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], Line | None]]]:
-    """What tells the rows apart, and for each its names and its line.
+    """Return the key columns that tell the rows apart, and the keys and line of each row.
 
-    What is the same under several prefix levels is one row.
+    Rows that are equal under several prefix levels are merged.
     """
     several = len({row.contrast.second for row in rows}) > 1
     found: list[tuple[tuple[str, ...], list[str], str, Line | None]] = []
@@ -244,7 +249,7 @@ def _cells(one: Line) -> tuple[str, ...]:
 
 
 def _share_cells(one: Line) -> tuple[str, ...]:
-    """Pairs, both levels, and discordant pairs."""
+    """Format the pairs, both levels, and the discordant pairs."""
     levels = (amount(one.measure.unit, value, digits=1) for value in (one.before, one.after))
     return (str(one.pairs), *levels, *discordant_counts(one))
 
@@ -254,7 +259,7 @@ def _percent(share: float) -> str:
 
 
 def _breakdown(rows: Sequence[Row]) -> StackedTable:
-    """Episodes by code and by hop of their first failed call."""
+    """Return a table of effects by code and by hop of the first failed call."""
     parts: tuple[Callable[[Row], Iterable[tuple[str, Line | None]]], ...] = (
         lambda row: row.by_code.items(),
         lambda row: (

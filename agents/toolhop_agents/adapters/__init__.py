@@ -1,1 +1,1 @@
-"""Items in the forms of other harnesses; each module needs that harness, and an extra."""
+"""Adapters to other harnesses. Each module needs its harness, installed by an extra."""

@@ -1,4 +1,4 @@
-"""`toolhop openenv`: items as an environment of OpenEnv."""
+"""`toolhop openenv`: serve items as an OpenEnv environment."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def openenv(
     from toolhop_agents.adapters.openenv_server import application
 
     if ctx.get_parameter_source("turn_limit") is ParameterSource.DEFAULT:
-        del flags["turn_limit"]  # a benchmark may have a limit of its own
+        del flags["turn_limit"]  # a benchmark may have its own limit
     settings = checked(values_of(flags))
-    # uvicorn raises what ended it once more: by default SIGTERM would leave containers behind.
+    # uvicorn re-raises the signal that ended it; an unhandled SIGTERM would leave containers.
     signal.signal(signal.SIGTERM, _end)
     with PlainEnvironments(settings, reward=reward or None, most=sessions) as pool:
         app = application(pool, sessions=sessions, hosts=(host, *hosts))
@@ -86,7 +86,7 @@ def openenv(
 
 
 NOT_HERE = {"max_samples", "judge", "judge_base_url", "judge_votes"}
-"""Places are --sessions; and while an episode is played nobody asks a judge."""
+"""Settings without a flag here: --sessions sets the number of episodes, and no judge is used."""
 openenv.params.extend(
     options_of(RunSettings, leave_out=RunSettings.model_fields.keys() - TAKEN | NOT_HERE)
 )

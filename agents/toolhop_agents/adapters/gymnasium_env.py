@@ -1,9 +1,9 @@
-"""Items as an environment of Gymnasium; importing this module registers it.
+"""A Gymnasium environment, registered when this module is imported.
 
     env = gymnasium.make("toolhop_agents.adapters.gymnasium_env:toolhop/Text-v0", data="builtin")
 
-An action is a whole reply in the text tool-call format; an observation is what was said since.
-Gymnasium reads no entry points of packages: the module is imported, or named in the id.
+An action is a whole reply in the text tool-call format; an observation has the new messages.
+Gymnasium does not discover packages by entry points, so import the module or name it in the id.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from toolhop_tools.errors import BadChoice
 
 ID = "toolhop/Text-v0"
 MOST = 256
-"""Episodes in play at a time where ``max_samples`` is not given; workers start as they are used."""
+"""Default maximum number of open episodes; workers start on demand."""
 
 
 class AnyText(gymnasium.Space[str]):
-    """Every text. Gymnasium's own `Text` has a set of characters and a length: questions and tool
-    results have neither.
+    """The space of all strings. Gymnasium's `Text` has a fixed character set and length, which
+    do not suit questions and tool results.
     """
 
     def __init__(self, seed: int | np.random.Generator | None = None) -> None:
@@ -38,11 +38,11 @@ class AnyText(gymnasium.Space[str]):
         super().__init__(None, np.str_, seed)
 
     def sample(self, mask: object = None, probability: object = None) -> str:
-        """Twelve letters and spaces."""
+        """Return twelve random letters and spaces."""
         return "".join(self.np_random.choice(list(string.ascii_letters + " "), size=12))
 
     def contains(self, x: object) -> bool:
-        """Whether it is a text."""
+        """Whether `x` is a string."""
         return isinstance(x, str)
 
     def __eq__(self, other: object) -> bool:
@@ -53,22 +53,24 @@ class AnyText(gymnasium.Space[str]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """No."""
+        """Always false."""
         return False
 
 
 class ToolHopEnv(gymnasium.Env[str, str]):
-    """An episode at a time, of an item that `reset` draws or is given in its options."""
+    """An environment with one episode at a time; `reset` draws the item or takes it from its
+    options.
+    """
 
     def __init__(self, *, weights: Mapping[str, float] | None = None, **settings: object) -> None:
-        """Read the settings; data and sandbox are opened by the first reset.
+        """Read the settings. Data and sandbox are opened by the first reset.
 
         Args:
-            weights: of the reward, by measure; see `toolhop_agents.environment.reward.Reward.of`.
-            settings: of `toolhop run` by name, such as ``data``, ``mode`` or ``feedback``.
+            weights: weights of the reward; see `toolhop_agents.environment.reward.Reward.of`.
+            settings: settings of `toolhop run` by name, such as ``data``, ``mode`` or ``feedback``.
 
         Raises:
-            BadChoice: a setting that is none here or cannot have this value.
+            BadChoice: a setting is not available here or has an invalid value.
         """
         self._settings = settings_of({"call_format": "text"} | settings, "Gymnasium")
         if self._settings.call_format is not CallFormat.TEXT:
@@ -85,18 +87,18 @@ class ToolHopEnv(gymnasium.Env[str, str]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Begin an episode.
+        """Start an episode.
 
         Args:
-            seed: of the draw of this and later items.
-            options: ``item``, and settings of this episode alone.
+            seed: seed of this and later draws of items.
+            options: ``item``, and settings of this episode only.
 
         Returns:
             The prompt, and the item's id under ``item``.
 
         Raises:
             ToolsError: the data, the item or a setting cannot be used.
-            SandboxUnavailable, EpisodeLost: no worker could be had.
+            SandboxUnavailable, EpisodeLost: no worker is available.
         """
         super().reset(seed=seed)
         pool = self._pool()
@@ -107,7 +109,7 @@ class ToolHopEnv(gymnasium.Env[str, str]):
         return _text(self._seat.reset(item, **given)), {"item": item}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take a turn; raises what `toolhop_agents.environment.core.Environment.step` does."""
+        """Take a turn. Raises what `toolhop_agents.environment.core.Environment.step` does."""
         if self._seat is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
         step = self._seat.step(action)
@@ -116,7 +118,7 @@ class ToolHopEnv(gymnasium.Env[str, str]):
         return _text(step.observation), step.reward, over, step.truncated, ending
 
     def close(self) -> None:
-        """Leave the episode; the sandbox is closed with the last environment of these settings."""
+        """Close the episode, and the sandbox with the last environment of these settings."""
         if self._seat is not None:
             self._seat.close()
             self._seat = None
@@ -136,7 +138,7 @@ class ToolHopEnv(gymnasium.Env[str, str]):
 
 
 _POOLS: dict[tuple[int, str, str], tuple[PlainEnvironments, set[int]]] = {}
-"""One sandbox for all environments of equal settings in a process, and who uses it."""
+"""Pools shared by environments with equal settings in a process, and the ids of their users."""
 
 
 def _close() -> None:
@@ -144,14 +146,14 @@ def _close() -> None:
         _POOLS.popitem()[1][0].__exit__(None, None, None)
 
 
-# A pool's thread is waited for when Python ends, before `atexit` is asked, so an environment that
-# nobody closed would keep the process for ever. This runs before; `concurrent.futures` ends its own
-# threads by it, and Python has no public name for it.
+# At exit Python joins a pool's thread before running `atexit`, so an environment left open would
+# block the process forever. This hook runs earlier; `concurrent.futures` uses it for its own
+# threads, and Python has no public name for it.
 threading._register_atexit(_close)  # type: ignore[attr-defined]  # noqa: SLF001 -- see above
 
 
 def _text(seen: Observation) -> str:
-    """New messages as one text."""
+    """Join the new messages into one text."""
     return "\n\n".join(message.content for message in seen.messages)
 
 

@@ -1,4 +1,4 @@
-"""Inspect's model as the agent of an episode: our loop asks it, Inspect keeps the conversation."""
+"""Inspect's model as the agent of an episode: our loop runs, Inspect keeps the conversation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-# Neither approval nor a transcript's events have public names for those who play by themselves.
+# Approval and transcript events have no public names for code with its own agent loop.
 from inspect_ai._util.exception import TerminateSampleError
 from inspect_ai.approval._apply import apply_tool_approval
 from inspect_ai.event import ToolEvent
@@ -47,25 +47,25 @@ from toolhop_tools.model import ToolSchema
 
 
 class InspectModel:
-    """A `Model` that writes what is said into a sample's state, and an `Approver` by Inspect's
-    approval policy.
+    """A `Model` that records the conversation in a sample's state, and an `Approver` that
+    applies Inspect's approval policy.
     """
 
     def __init__(self, state: TaskState) -> None:
-        """Go on from the prompt, which the state's messages are."""
+        """Start from the prompt, which is in the state's messages."""
         self._state = state
         self._model = get_model()
 
     @property
     def name(self) -> str:
-        """As ``--model`` names it."""
+        """The name as given in ``--model``."""
         return str(self._model)
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
         """See `toolhop_agents.models.base.Model`. Retries are Inspect's.
 
         Raises:
-            ConversationTooLong: the model's context does not hold the messages.
+            ConversationTooLong: the messages do not fit the model's context.
         """
         kept = self._state.messages
         for number, message in enumerate(messages):
@@ -81,11 +81,11 @@ class InspectModel:
         return as_reply(output)
 
     async def approve(self, episode: str, call: Call) -> Refusal | None:
-        """See `toolhop_env.responders.Approver`; every call runs where there is no policy.
+        """See `toolhop_env.responders.Approver`. Without a policy every call runs.
 
         Raises:
             TerminateSampleError: the policy ends the sample.
-            RuntimeError: the policy changes a call: a score is of the calls that the model made.
+            RuntimeError: the policy changes a call, but only the model's own calls can be scored.
         """
         said = self._state.output.message
         made = (one.id for one in said.tool_calls or [] if one.function == call.tool)
@@ -104,7 +104,7 @@ class InspectModel:
 
 
 def record(event: Event) -> None:
-    """Put a call into the sample's transcript as a ``tool`` event; other events are not."""
+    """Add a call to the sample's transcript as a ``tool`` event. Other events are ignored."""
     if isinstance(event, Called):
         call, now = call_of(event), datetime.now(UTC)
         told = ToolEvent(
@@ -121,10 +121,10 @@ def record(event: Event) -> None:
 
 
 def as_chat(message: Message) -> ChatMessage:
-    """A message of ours as Inspect's.
+    """Convert a message to Inspect's form.
 
-    Feedback on a failed call is text as well, without Inspect's ``error``: providers mark or word
-    that in ways of their own, and what the model sees is what feedback levels compare.
+    Feedback on a failed call is plain text, without Inspect's ``error``: providers mark or reword
+    errors in their own ways, but feedback levels compare exactly what the model sees.
     """
     match message:
         case SystemMessage(content):
@@ -139,17 +139,17 @@ def as_chat(message: Message) -> ChatMessage:
 
 
 def _as_shown(kept: ChatMessage, shown: AssistantMessage) -> ChatMessage:
-    """The model's own message, reasoning included, with the calls that our conversation has."""
+    """Return the model's own message, reasoning included, with the calls of our conversation."""
     if not isinstance(kept, ChatMessageAssistant) or not kept.tool_calls:
         return kept
-    # In the text format calls are text; elsewhere ids are made unique.
+    # In the text format calls are text; otherwise our ids are unique.
     calls = [replace(one, id=raw.id)
              for one, raw in zip(kept.tool_calls, shown.calls, strict=False)]  # fmt: skip
     return kept.model_copy(update={"tool_calls": calls or None})
 
 
 def as_reply(output: ModelOutput) -> Reply:
-    """What a model said, as a turn of ours."""
+    """Convert a model's output to a reply."""
     message, used = output.message, output.usage
     calls = [RawCall(one.id, one.function, _arguments(one)) for one in message.tool_calls or []]
     usage = Usage()
@@ -170,7 +170,7 @@ def as_reply(output: ModelOutput) -> Reply:
 
 
 def _thoughts(message: ChatMessageAssistant) -> Thoughts | None:
-    """What can be read of its thoughts: the message itself, which goes back, is Inspect's."""
+    """Return the readable part of the thoughts. Inspect sends the original message back."""
     parts = message.content if isinstance(message.content, list) else []
     thoughts = [part for part in parts if isinstance(part, ContentReasoning)]
     told = (part.summary if part.redacted else part.reasoning for part in thoughts)
@@ -181,7 +181,9 @@ _BEFORE, _AFTER = "call arguments:\n\n", "\n\nError details: "
 
 
 def _arguments(call: ToolCall) -> str:
-    """The arguments' text as far as Inspect keeps it: of what it cannot parse, its message."""
+    """Return the arguments as text. For unparsable ones, extract it from Inspect's error
+    message.
+    """
     if call.parse_error is None:
         return json.dumps(call.arguments, ensure_ascii=False)
     _, found, rest = call.parse_error.partition(_BEFORE)
@@ -190,30 +192,30 @@ def _arguments(call: ToolCall) -> str:
 
 
 class WholeSchema(JSONSchema):
-    """A schema with all its keywords: Inspect's own class drops those that it does not know."""
+    """A schema with all its keywords. Inspect's own class drops unknown ones."""
 
     model_config = ConfigDict(extra="allow")
 
     items: WholeSchema | None = None
-    # mypy: a dict's or list's type may not be narrower than in the class above, as somebody could
-    # put a plain schema in; these are read alone. The names are JSON Schema's.
+    # mypy forbids narrower dict and list types than in the base class, since somebody could insert
+    # a plain schema; but these are only read. The names are JSON Schema's.
     properties: dict[str, WholeSchema] | None = None  # type: ignore[assignment] # narrower than Inspect's, and only read
     additionalProperties: WholeSchema | bool | None = None  # noqa: N815 -- JSON Schema's name
     anyOf: list[WholeSchema] | None = None  # type: ignore[assignment] # noqa: N815 -- narrower, only read; JSON Schema's name
 
 
 class WholeParams(ToolParams):
-    """The same for all parameters of a tool."""
+    """Like `WholeSchema`, for all parameters of a tool."""
 
     model_config = ConfigDict(extra="allow")
 
-    # Narrower than Inspect's own field, as in `WholeSchema`, and read alone as well.
+    # Narrower than Inspect's own field and only read, as in `WholeSchema`.
     properties: dict[str, WholeSchema] = Field(default_factory=dict)  # type: ignore[assignment] # narrower than Inspect's, and only read
     additionalProperties: WholeSchema | bool | None = None  # noqa: N815 -- JSON Schema's name
 
 
 def info(schema: ToolSchema) -> ToolInfo:
-    """A tool as Inspect offers it to a model: its schema unchanged."""
+    """Return a tool in Inspect's form, with its schema unchanged."""
     return ToolInfo(
         name=schema.name,
         description=schema.description,

@@ -1,7 +1,7 @@
-"""Every benchmark as a task of Inspect: ``inspect eval toolhop_env/toolhop -T data=builtin``.
+"""Every benchmark as an Inspect task: ``inspect eval toolhop_env/toolhop -T data=builtin``.
 
-Inspect asks the model, keeps the log and shows the figures; prompts, feedback, sandbox and scores
-are ours, by the same loop as `toolhop run`. docs/integrations.md says how the two differ.
+Inspect calls the model, writes the log and shows the figures; prompts, feedback, sandbox and scores
+are ours, with the same loop as `toolhop run`. docs/integrations.md lists the differences.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ from toolhop_tools.model import Item
 
 T = TypeVar("T")
 KEPT, CLUSTER = "score", "cluster"
-"""Of a score's metadata: our score of the episode, and what is one cluster with it."""
+"""Keys of a score's metadata: our score of the episode, and its cluster."""
 SCORE = TypeAdapter(OurScore)
 EPISODE = "episode"
-"""The name of the solver that plays."""
+"""Name of the solver that plays."""
 ENDINGS: Mapping[str, Ending] = {
     "turn": Ending.OUT_OF_TURNS,
     "token": Ending.OUT_OF_TOKENS,
@@ -77,14 +77,14 @@ ENDINGS: Mapping[str, Ending] = {
     "working": Ending.OUT_OF_TIME,
     "cost": Ending.OUT_OF_COST,
 }
-"""How an episode ends that a limit of Inspect's stops; as stopped by any other."""
+"""Endings of episodes stopped by an Inspect limit; other limits give STOPPED."""
 
 
 def _public(function: T) -> T:
-    """Registered under `toolhop_env`, which is this distribution's name too.
+    """Move a function to the module `toolhop_env`, which is named like this distribution.
 
-    Inspect names a task by the top-level package of its module. Where the project is installed in
-    editable form it takes only a package that has the distribution's name.
+    Inspect names a task by its module's top-level package. For editable installs it only accepts a
+    package with the distribution's name.
     """
     function.__module__ = "toolhop_env"
     return function
@@ -103,17 +103,17 @@ def toolhop(
 
     Args:
         data: a data set of `toolhop data list`, or a file or folder.
-        mode: of the benchmark; its first if not given.
-        feedback: what feedback says of failed calls: detailed, minimal, or a template's file.
-        tools: how tools are shown, such as ``names=scrambled+distractors=5``; as they are if not
-            given.
+        mode: mode of the benchmark; by default its first.
+        feedback: feedback on failed calls: detailed, minimal, or a template file.
+        tools: perturbation of the tools, such as ``names=scrambled+distractors=5``; by default
+            none.
         settings: other settings of `toolhop run`, such as ``turn_limit``, ``call_format``,
             ``sandbox``, ``judge`` or ``max_samples``.
 
     Raises:
-        PrerequisiteError: a setting that is none here or cannot have this value, data that cannot
-            be used as asked, or a judge that cannot be asked. Inspect prints its text alone, where
-            it prints two tracebacks of any other error.
+        PrerequisiteError: a setting is not available here or has an invalid value, the data cannot
+            be used as requested, or the judge cannot be used. Inspect prints only the message of
+            this error, but two tracebacks of any other.
     """
     return _made("", data=data, mode=mode, feedback=feedback, tools=tools, **settings)
 
@@ -142,12 +142,12 @@ def relytoolbench(data: str = "relytoolbench", **settings: object) -> Task:
 @task
 @_public
 def scenarios(data: str, **settings: object) -> Task:
-    """Scenarios, from the file that `toolhop perturb` wrote."""
+    """Scenarios from a file written by `toolhop perturb`."""
     return _made("scenarios", data=data, **settings)
 
 
 def _made(of: str, **given: object) -> Task:
-    """The task; items of another benchmark than `of` are refused, if it is not empty."""
+    """Create a task. Items of a benchmark other than `of` are refused, unless `of` is empty."""
     try:
         return _task(of, given)
     except (
@@ -187,7 +187,7 @@ def _task(of: str, given: Mapping[str, object]) -> Task:
 
 
 def _try_judge(names: str, base_url: str | None, votes: int) -> None:
-    """Open and close it: a wrong one is to cost no evaluation."""
+    """Open and close the judge, so that a bad one fails before the evaluation starts."""
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(open_judge(names, base_url=base_url, votes=votes)),
@@ -217,7 +217,7 @@ def _sample(item: Item, settings: RunSettings) -> Sample:
 @solver
 @_public
 def ours_plays() -> Solver:
-    """Refuse a solver that was given in the place of `episode`, before it asks the model."""
+    """Refuse a solver given in place of `episode`, before it calls the model."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         active = sample_active()
@@ -234,7 +234,7 @@ def ours_plays() -> Solver:
 @solver(name=EPISODE)
 @_public
 def episode(pool: SharedPool) -> Solver:
-    """Play an item to its end. An errored episode raises, so that the sample is an error."""
+    """Play an item to its end. Raises for an errored episode, so that the sample is an error."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         async with pool.held() as environments:
@@ -261,7 +261,7 @@ def episode(pool: SharedPool) -> Solver:
 
 
 def _finish(opened: Episode, state: TaskState) -> None:
-    """End what was cut off, and keep the trace where scorers and logs find it."""
+    """End a cut-off episode, and store its trace for scorers and logs."""
     if opened.ending is None:
         opened.end(Ending.STOPPED)
     state.completed = True
@@ -273,7 +273,7 @@ def _finish(opened: Episode, state: TaskState) -> None:
 @metric(scores="unreduced")
 @_public
 def figure(benchmark: str, measure: str) -> Metric:
-    """A measure over all samples and epochs, as our tables have it."""
+    """A measure over all samples and epochs, as in our tables."""
 
     def over(scores: list[SampleScore]) -> float:
         found = _estimate(benchmark, measure, scores)
@@ -285,7 +285,7 @@ def figure(benchmark: str, measure: str) -> Metric:
 @metric(scores="unreduced")
 @_public
 def figure_stderr(benchmark: str, measure: str) -> Metric:
-    """Its standard error over items, or over families of them; 0 where a single one gives none."""
+    """Standard error of a measure over items or their families; 0 if there is only one."""
 
     def over(scores: list[SampleScore]) -> float:
         found = _estimate(benchmark, measure, scores)
@@ -303,8 +303,8 @@ def _estimate(benchmark: str, measure: str, scores: list[SampleScore]) -> Estima
 
 
 def metrics_of(benchmark: Benchmark) -> dict[str, list[Metric]]:
-    """By measure. Means of what an episode has or has not are Inspect's, which reduce epochs as
-    asked; figures that may be ratios of sums are ours.
+    """Return the metrics by measure. Means of binary measures are Inspect's, which reduce epochs
+    as requested; figures that may be ratios of sums are ours.
     """
     return {
         one.name: [mean(), stderr()]
@@ -317,8 +317,8 @@ def metrics_of(benchmark: Benchmark) -> dict[str, list[Metric]]:
 @scorer(metrics=[], name=SCORER)
 @_public
 def measures(judge: str | None = None, judge_base_url: str | None = None, votes: int = 1) -> Scorer:
-    """All measures of the benchmark, from the trace alone. What has no figure is not a number,
-    which Inspect leaves out; without a trace the sample is not scored.
+    """Score all measures of the benchmark from the trace. Measures without a figure are NaN,
+    which Inspect ignores; samples without a trace are not scored.
     """
     said = Judgements()
 
@@ -348,20 +348,22 @@ def measures(judge: str | None = None, judge_base_url: str | None = None, votes:
     return score
 
 
-# Inspect leaves the first part of a scorer's name out of the log, and looks it up by what is there;
-# the name that is given last is that of the scorers made, here and when a log is scored again.
+# Inspect logs a scorer without the first part of its name, and looks it up by the logged name.
+# Scorers get the name registered last, both here and when a log is scored again.
 for _name in (SCORER, f"toolhop_env/{SCORER}"):
     scorer_register(measures, _name, {"metrics": []})
 
 
 def value_of(measure: Measure, benchmark: Benchmark, score: OurScore) -> float:
-    """An episode's value of a measure; for a mean of measures the mean of those that it has."""
+    """Return an episode's value of a measure. For a mean of measures, average those with a
+    figure.
+    """
     members = [benchmark.measure(name) for name in measure.mean_of] or [measure]
     parts = [found for one in members if (found := one.of(score)) is not None and found[1]]
     return math.fsum(n / d for n, d in parts) / len(parts) if parts else math.nan
 
 
 def trace_of(state: TaskState) -> Trace | None:
-    """The trace of a sample; None where it was not begun."""
+    """Return the trace of a sample, or None if its episode never started."""
     events = state.store.get(TRACE)
     return from_lines(json.dumps(one).encode() for one in events) if events else None

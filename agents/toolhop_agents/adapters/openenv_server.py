@@ -1,7 +1,7 @@
-"""Items as an environment of OpenEnv, over HTTP and WebSocket. Needs openenv.
+"""An OpenEnv environment over HTTP and WebSocket. Needs openenv.
 
-A session is a seat in one pool: `reset` with an item and settings, `step` with a turn, reward and
-done. What goes over the wire is what a player sees: messages and schemas in OpenAI's form.
+A session is an environment of one pool: `reset` takes an item and settings, `step` takes a turn and
+returns reward and done. Only what a player sees is sent: messages and schemas in OpenAI's form.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from toolhop_tools.errors import BadChoice
 
 
 class CallIn(BaseModel):
-    """One call of a tool."""
+    """A call of one tool."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,8 +46,8 @@ class CallIn(BaseModel):
 
 
 class TurnAction(Action):
-    """A turn: calls, or a text. A text without calls is the answer, or in the text tool-call
-    format a reply that may hold calls.
+    """A turn: calls, or text. Text without calls is the answer, or in the text tool-call format
+    a reply that may contain calls.
     """
 
     text: str = ""
@@ -58,7 +58,7 @@ class TurnAction(Action):
 
 
 class TurnObservation(Observation):
-    """What a player sees after a turn, or at the start."""
+    """What a player sees at the start and after each turn."""
 
     messages: list[dict[str, Any]] = Field(
         default_factory=list, description="New since the last turn, in OpenAI's form."
@@ -71,18 +71,18 @@ class TurnObservation(Observation):
 
 
 class EpisodeState(State):
-    """Of a session."""
+    """State of a session."""
 
     item: str | None = None
 
 
 class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState]):
-    """One session. Its methods wait in a thread of the session's own, as the server calls them."""
+    """A session. Its methods block in a thread of the session, as the server calls them."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
     def __init__(self, pool: PlainEnvironments, seat: PlainEnvironment) -> None:
-        """Take a seat in an entered pool."""
+        """Create a session on an entered pool."""
         super().__init__()
         self._pool, self._seat = pool, seat
         self._split = pool.environments.settings.data
@@ -98,20 +98,21 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         index: int | None = None,
         **settings: Any,  # noqa: ANN401 -- `PlainEnvironment.reset` checks them
     ) -> TurnObservation:
-        """Begin an episode; one that is in play ends as stopped.
+        """Start an episode. An episode in progress ends as stopped.
 
         Args:
-            seed: of what is drawn in the episode; and of the item, where none is chosen.
-            episode_id: a name for the session's state.
-            item: its id; or `split` and `index`. Drawn where neither is given.
-            split: the name of the data set, the only one.
-            index: a number from 0, in the order of the data.
-            settings: of this episode alone, such as ``feedback``, ``mode`` or ``turn_limit``.
+            seed: seed of the episode's random choices, and of the item's if none is chosen.
+            episode_id: name for the session's state.
+            item: id of the item, instead of `split` and `index`. Drawn if neither is given.
+            split: name of the data set, which is the only split.
+            index: position of the item in the data, from 0.
+            settings: settings of this episode only, such as ``feedback``, ``mode`` or
+                ``turn_limit``.
 
         Raises:
-            BadChoice: there is no such item, number, split or setting, or as many are in play as
-                may be.
-            EpisodeLost: the sandbox could give no worker; try again.
+            BadChoice: the item, index, split or setting does not exist, or too many episodes are
+                open.
+            EpisodeLost: the sandbox had no worker; try again.
         """
         if split is not None:
             self._ids(split)
@@ -133,11 +134,11 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         timeout_s: float | None = None,
         **_: Any,  # noqa: ANN401 -- OpenEnv's signature
     ) -> TurnObservation:
-        """Take a turn. `timeout_s` is not used: calls and episodes have limits of their own.
+        """Take a turn. `timeout_s` is ignored, since calls and episodes have their own limits.
 
         Raises:
             NothingInPlay: there is no episode, or it has ended.
-            EpisodeLost, Unscored: the episode is worth no reward; leave it out.
+            EpisodeLost, Unscored: the episode has no reward; leave it out.
         """
         number = self._state.step_count + 1
         calls = tuple(_raw(one, f"call_{number}_{place}") for place, one in enumerate(action.calls))
@@ -151,15 +152,15 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
 
     @property
     def state(self) -> EpisodeState:
-        """Which item, and how many turns."""
+        """The current item and the number of turns."""
         return self._state
 
     def close(self) -> None:
-        """Give the seat's worker back."""
+        """Release the session's worker."""
         self._seat.close()
 
     def get_metadata(self) -> EnvironmentMetadata:
-        """What it is."""
+        """Return the name, description and version."""
         title = self._pool.environments.binding.benchmark.title
         about = f"{title}: multi-hop tool use over isolated tools"
         return EnvironmentMetadata(
@@ -167,22 +168,22 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         )
 
     def list_splits(self) -> list[dict[str, str]]:
-        """The data set, as the only split."""
+        """Return the data set as the only split."""
         return [{"name": self._split, "type": "test"}]
 
     def num_tasks(self, split: str) -> int:
-        """How many items there are."""
+        """Return the number of items."""
         return len(self._ids(split))
 
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
-        """All items: ids and questions."""
+        """Return the ids and questions of all items."""
         return [self.get_task(split, index) for index in range(self.num_tasks(split))]
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
-        """An item's id and question.
+        """Return an item's id and question.
 
         Raises:
-            BadChoice: there is no such split, or none of that number.
+            BadChoice: the split or the index does not exist.
         """
         ids = self._ids(split)
         if not 0 <= index < len(ids):
@@ -202,7 +203,7 @@ def _observation(seen: Seen) -> TurnObservation:
 
 
 def _whole(name: str, given: object) -> int:
-    """A number that came over the wire as anything."""
+    """Check that a value from a request is an integer."""
     if not isinstance(given, int) or isinstance(given, bool):
         raise BadChoice(f"{name} cannot be {given!r}", fix="give a whole number, from 0")
     return given
@@ -215,12 +216,12 @@ def _raw(call: CallIn, name: str) -> RawCall:
 
 
 def application(pool: PlainEnvironments, *, sessions: int, hosts: Sequence[str] = ()) -> FastAPI:
-    """The server's application, over an entered pool.
+    """Create the server's application on an entered pool.
 
     Args:
-        pool: holds at least `sessions` episodes.
-        sessions: at a time; one more is refused.
-        hosts: names under which it may be asked, besides those of this machine.
+        pool: allows at least `sessions` open episodes.
+        sessions: maximum number of sessions; more are refused.
+        hosts: accepted host names besides those of this machine.
     """
 
     def environment() -> ToolHopEnvironment:
@@ -246,9 +247,8 @@ STATUSES: Mapping[int, tuple[type[Exception], ...]] = {
     409: (EpisodeLost, NothingInPlay, Unscored),
     503: (SandboxUnavailable,),
 }
-"""Of requests that fail: what was asked cannot be, an episode cannot go on, nothing can be played
-here. The WebSocket says the same in words.
-"""
+"""HTTP statuses of errors: the request is invalid, the episode cannot continue, or nothing can
+be played here. Over the WebSocket the message says so."""
 
 
 def _answering(status: int) -> Callable[[Request, Exception], Response]:
@@ -261,16 +261,16 @@ def _answering(status: int) -> Callable[[Request, Exception], Response]:
 
 
 class OwnHosts:
-    """Refuses requests under a name that is not the server's, and those that a page of another
-    origin sends: a browser's user would not know of them.
+    """Middleware that refuses requests for host names that are not the server's, and requests
+    from pages of other origins, which would act unnoticed by the browser's user.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
-        """Stand before `app`."""
+        """Wrap `app`."""
         self._app, self._hosts = app, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request or connection."""
+        """Handle a request or connection."""
         if scope["type"] in ("http", "websocket") and not self._ours(scope):
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})

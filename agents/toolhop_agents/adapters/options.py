@@ -1,7 +1,7 @@
-"""Settings of a run from what another harness was given: names and plain values.
+"""Convert names and plain values given to another harness into a run's settings.
 
-Names are those of `RunSettings` or of the flags of `toolhop run`, so ``mode`` and ``modes`` are one
-and so are ``tools`` and ``perturbation``. Values are read as the flags read them.
+Names are those of `RunSettings` or of the flags of `toolhop run`, so ``mode`` and ``modes`` are the
+same setting, as are ``tools`` and ``perturbation``. Values are parsed like the flags'.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from toolhop_agents.runs.settings import OF_REQUESTS, WHO_PLAYS, RunSettings
 from toolhop_tools.errors import BadChoice
 
 OF_THE_MODEL = frozenset((*WHO_PLAYS, *OF_REQUESTS))
-"""Settings of who plays: with an adapter the other harness does, and says how."""
+"""Settings of the model and agent, which the other harness controls."""
 OF_A_RUN = frozenset(
     {
         "certificates", "certified_only", "epochs", "executor", "forked_from", "into", "log_dir",
@@ -28,20 +28,20 @@ OF_A_RUN = frozenset(
         "run_time_limit_s", "run_token_limit", "segments_to", "siblings",
     }
 )  # fmt: skip
-"""Settings that mean something to `toolhop run` alone."""
+"""Settings that only affect `toolhop run`."""
 TAKEN = frozenset(RunSettings.model_fields) - OF_THE_MODEL - OF_A_RUN
 
 
 def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
-    """The settings that hold, the others as `toolhop run` has them.
+    """Return the settings, with the defaults of `toolhop run` for those not given.
 
     Args:
-        given: by name; texts as on the command line, or plain values (``10``, ``true``, a list).
-            None for what is not given.
-        harness: who was given them, for messages.
+        given: settings by name, as command-line text or plain values (``10``, ``true``, a list).
+            None means not given.
+        harness: name of the harness, for messages.
 
     Raises:
-        BadChoice: a name that is none, or that `harness` decides, or a value that it cannot have.
+        BadChoice: a setting is unknown, controlled by `harness`, or has an invalid value.
         TemplateError: a template cannot be read.
     """
     names = _names()
@@ -69,7 +69,7 @@ def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
 
 
 def named(text: str) -> str:
-    """A message about flags of `toolhop run`, with the names that settings have here."""
+    """Replace flags of `toolhop run` in a message by the names of the settings."""
     names = _names()
 
     def name(found: re.Match[str]) -> str:
@@ -80,7 +80,7 @@ def named(text: str) -> str:
 
 
 def _names() -> dict[str, str]:
-    """All names that settings go by, each with its field."""
+    """Return all accepted names of settings, each with its field."""
     found = {name: name for name in RunSettings.model_fields}
     for name, field in RunSettings.model_fields.items():
         if (flag := flag_of(field)) is not None:
@@ -91,7 +91,7 @@ def _names() -> dict[str, str]:
 
 
 def _value(name: str, field: FieldInfo, value: Any) -> object:  # noqa: ANN401 -- whatever a harness read
-    """A value as its field takes it: a list stands for what the flag has with commas."""
+    """Convert a value for its field. A list stands for a flag's comma-separated text."""
     flag, several = flag_of(field), get_origin(field.annotation) is tuple
     parts = [str(one) for one in value] if isinstance(value, list | tuple) else None
     text = ",".join(parts) if parts is not None else str(value)

@@ -1,4 +1,4 @@
-"""A pool that comes and goes with its use, for harnesses that say neither begin nor end."""
+"""A pool that opens and closes on demand, for harnesses without start and end hooks."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_tools.errors import DataError
 
 LINGER_S = 5.0
-"""Seconds without an episode after which the sandbox is closed; the next one opens it anew."""
+"""Seconds without an episode after which the sandbox is closed. The next episode reopens it."""
 
 
 @dataclass
 class _Open:
-    """A pool while it is open."""
+    """State of an open pool."""
 
     loop: asyncio.AbstractEventLoop
     ready: asyncio.Future[None]
     seats: anyio.Semaphore
-    """One for each episode that may be in play; the others wait for theirs."""
+    """Limits the number of open episodes; others wait."""
     users: int = 0
     used: anyio.Event = field(default_factory=anyio.Event)
     """Set when an episode begins or ends."""
@@ -35,23 +35,23 @@ class _Open:
 class SharedPool:
     """Environments whose sandbox is open while episodes are played.
 
-    A task of its own enters and leaves the pool, whoever plays: contexts of anyio must be left in
-    the task that entered them. It ends with the event loop at the latest. Needs asyncio.
+    A separate task enters and leaves the pool, because anyio contexts must be left in the task that
+    entered them. The task ends at the latest with the event loop. Needs asyncio.
     """
 
     def __init__(self, environments: Environments) -> None:
-        """Start nothing."""
+        """Store the environments, without opening them."""
         self.environments = environments
         self._open: _Open | None = None
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[Environments]:
-        """A place in the pool for one episode, as soon as there is one.
+        """Wait for a place for one episode, and yield the open environments.
 
         Raises:
-            SandboxUnavailable: nothing can isolate calls here as asked.
-            RuntimeError: there is no asyncio loop.
+            SandboxUnavailable: the requested isolation is not available here.
+            RuntimeError: no asyncio loop is running.
         """
         pool = self._opened()
         pool.users += 1
@@ -73,18 +73,18 @@ class SharedPool:
         return self._open
 
     async def _hold(self, pool: _Open, before: asyncio.Task[None] | None) -> None:
-        """Keep the pool open while it is used, once it has been closed from before."""
+        """Wait until the pool's previous opening is closed, then keep it open while it is used."""
         try:
             if before is not None and not before.done():
                 await asyncio.wait([before])
             async with self.environments:
                 pool.ready.set_result(None)
                 await _until_idle(pool)
-                self._open = None  # from here on nobody joins: the next one opens it anew
+                self._open = None  # from here on nobody joins: the next episode reopens the pool
         except Exception as error:
             if pool.ready.done():
                 raise
-            pool.ready.set_exception(error)  # whoever waits for the pool raises it
+            pool.ready.set_exception(error)  # raised by those who wait for the pool
         finally:
             if self._open is pool:
                 self._open = None
@@ -94,11 +94,11 @@ _POOLS: dict[str, SharedPool] = {}
 
 
 def pool_of(settings: RunSettings) -> SharedPool:
-    """One for equal settings, so that a process has one sandbox for all that plays by them.
+    """Return the pool for these settings, so that a process has one sandbox for all equal settings.
 
     Raises:
-        ToolsError: the data cannot be used as asked.
-        BadChoice: a setting that environments do not take.
+        ToolsError: the data cannot be used as requested.
+        BadChoice: a setting is not available for environments.
     """
     key = settings.model_dump_json()
     if key not in _POOLS:
@@ -112,7 +112,7 @@ def pool_of(settings: RunSettings) -> SharedPool:
 
 
 async def _until_idle(pool: _Open) -> None:
-    """Return when no episode has been in play for `LINGER_S`."""
+    """Return once no episode has been in progress for `LINGER_S`."""
     while True:
         with anyio.move_on_after(LINGER_S) as waiting:
             await pool.used.wait()

@@ -30,36 +30,36 @@ from toolhop_env.trace import Trace
 from toolhop_tools.errors import BadChoice
 
 REWARD = "toolhop_reward"
-"""Under which `rollout_func` returns what the episodes are worth."""
+"""Key under which `rollout_func` returns the episodes' rewards."""
 
 Written: TypeAlias = tuple[Sequence[int], Sequence[float] | None]
-"""The tokens of a model's turn, the one that ends it included, and their log-probabilities."""
+"""The tokens of a model's turn, including the one that ends it, and their log-probabilities."""
 Generate: TypeAlias = Callable[[list[list[int]]], Sequence[Written]]
-"""A turn for each of several conversations, which are tokens."""
+"""Generates one turn for each of several tokenized conversations."""
 Read: TypeAlias = Callable[[Reply], Reply]
-"""Finds the native calls in a reply whose content is all that the model said, thoughts left out."""
+"""Finds native calls in a reply whose content is the model's whole output without thoughts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """An episode for a trainer; the lists behind the prompt are equally long."""
+    """An episode for a trainer. All lists except `prompt_ids` have the same length."""
 
     item: str
     prompt_ids: list[int]
     completion_ids: list[int]
-    """All after the prompt: the model's turns, and between them the feedback."""
+    """All tokens after the prompt: the model's turns, with the feedback in between."""
     env_mask: list[int]
-    """1 where the model wrote the token, 0 where it was given."""
+    """1 for tokens written by the model, 0 for all others."""
     logprobs: list[float] | None
-    """0.0 where the token was given; None where the model's are not known."""
+    """0.0 for tokens not written by the model; None if the model's are unknown."""
     reward: float | None
-    """None for an errored episode, and where a judge is needed: nothing to learn from."""
+    """None if the episode errored or needs a judge, so that nothing can be learned from it."""
     trace: Trace
-    """Gold answer included."""
+    """The trace, gold answer included."""
 
 
 class _Seat:
-    """One episode on its way."""
+    """An episode in progress."""
 
     def __init__(
         self, pool: PlainEnvironments, tokenizer: Tokenizer, read: Read, ends: Sequence[int],
@@ -78,7 +78,7 @@ class _Seat:
             raise
 
     def take(self, written: Written) -> None:
-        """Take the model's turn, and add the feedback to what it goes on from."""
+        """Process the model's turn, and add the feedback to the tokens."""
         ids, logprobs = written
         reply = self.tokens.wrote(ids, logprobs)
         try:
@@ -99,7 +99,7 @@ class _Seat:
             assert isinstance(said, AssistantMessage)  # noqa: S101 -- feedback follows a reply
             try:
                 given = self.tokens.heard(said, new)
-            except BadChoice as error:  # of this reply alone: the template was tried before
+            except BadChoice as error:  # only this reply: the template was tested before
                 self._environment.give_up(str(error))
                 self.over = True
                 return
@@ -110,12 +110,12 @@ class _Seat:
                 self.tokens.add(given)
 
     def close(self) -> None:
-        """End the episode where it is, and give its worker back."""
+        """Stop the episode, and release its worker."""
         self._environment.close()
         self.over = True
 
     def rollout(self) -> Rollout:
-        """What came of it."""
+        """Return the finished rollout."""
         tokens, trace = self.tokens, self._environment.trace
         return Rollout(
             self.item, tokens.prompt_ids, tokens.completion_ids, tokens.env_mask,
@@ -140,26 +140,26 @@ def play(
     most_tokens: int | None = None,
     **changes: Any,  # noqa: ANN401 -- as `Environment.reset`
 ) -> list[Rollout]:
-    """Play an episode of each item, as many at a time as the pool holds; an item may come again.
+    """Play an episode of each item, in batches of the pool's size. Items may be repeated.
 
     Args:
-        pool: entered.
-        items: by id.
-        tokenizer: its chat template shows prompts, tools and feedback.
-        generate: asked once for each turn, for all episodes that go on.
-        read: finds native calls; not used in the text format, which the episode reads. Where it
+        pool: an entered pool.
+        items: ids of the items.
+        tokenizer: its chat template renders prompts, tools and feedback.
+        generate: called once per turn, for all episodes in progress.
+        read: finds native calls; not used in the text format, which the episode parses. If it
             raises, the episode ends as errored.
-        ends: tokens that end a turn; the tokenizer's own where none is given.
-        most_tokens: after the prompt; feedback that would fill them ends the episode as stopped.
-            The model's turn before it may go beyond.
+        ends: tokens that end a turn; by default the tokenizer's own.
+        most_tokens: maximum number of tokens after the prompt. Feedback that would reach it ends
+            the episode as stopped; the model's last turn may exceed it.
         changes: settings of these episodes.
 
     Raises:
-        BadChoice: there is no such item or setting, or the chat template cannot show prompt,
-            tools, calls or feedback. Nothing was generated then. A template that refuses a single
-            reply ends that episode as errored.
-        EpisodeLost, SandboxUnavailable: the sandbox can give no worker; the first may pass.
-        ValueError: `generate` gave fewer or more replies than conversations.
+        BadChoice: the item or setting does not exist, or the chat template cannot render prompt,
+            tools, calls or feedback; nothing has been generated then. If the template only fails
+            for a single reply, that episode ends as errored instead.
+        EpisodeLost, SandboxUnavailable: the sandbox has no worker; only the first may be temporary.
+        ValueError: `generate` returned a wrong number of replies.
     """
     found: list[Rollout] = []
     most = pool.environments.most
@@ -174,7 +174,7 @@ def _together(
 ) -> list[Rollout]:
     seats: list[_Seat] = []
     try:
-        seats.extend(map(make, items))  # one by one: those made are closed if one cannot be
+        seats.extend(map(make, items))  # one by one, so that on failure the others are closed
         with ThreadPoolExecutor(max(1, len(seats))) as threads:
             while going := [seat for seat in seats if not seat.over]:
                 written = list(generate([seat.tokens.ids for seat in going]))
@@ -191,12 +191,14 @@ def _together(
 
 
 def rows(pool: PlainEnvironments) -> list[dict[str, str]]:
-    """The items as rows of a training set: a prompt is an item's id, which `rollout_func` takes."""
+    """Return the items as rows of a training set. The prompt is the item's id, for
+    `rollout_func`.
+    """
     return [{"prompt": item} for item in pool.items]
 
 
 def reward(completions: Sequence[Any], **fields: Any) -> list[float | None]:  # noqa: ANN401 -- TRL passes its columns
-    """The reward function for `GRPOTrainer`: what the episodes were worth."""
+    """Return the episodes' rewards: the reward function for `GRPOTrainer`."""
     return list(fields[REWARD])
 
 
@@ -207,15 +209,16 @@ def rollout_func(
     most_tokens: int | None = None,
     **changes: Any,  # noqa: ANN401 -- as `Environment.reset`
 ) -> Callable[[list[str], Any], dict[str, Any]]:
-    """For ``GRPOTrainer(rollout_func=...)``: plays each prompt, which is an item's id, once.
+    """Return a function for ``GRPOTrainer(rollout_func=...)`` that plays each prompt, an item's id,
+    once.
 
-    The trainer generates, by whatever backend it is set to use. Arguments are those of `play`;
-    `most_tokens` is the trainer's ``max_completion_length`` where not given.
+    The trainer generates with its own backend. Arguments are those of `play`; `most_tokens`
+    defaults to the trainer's ``max_completion_length``.
     """
 
     def roll(prompts: list[str], trainer: Any) -> dict[str, Any]:  # noqa: ANN401 -- a GRPOTrainer
         def generate(conversations: list[list[int]]) -> list[Written]:
-            # The trainer's own loop over tools asks so, too.
+            # The trainer's own tool loop calls it the same way.
             generate_turn = trainer._generate_single_turn  # noqa: SLF001 -- it has no public name
             ids, logprobs = generate_turn(conversations, None, {}, 1)
             return list(zip(ids, logprobs or [None] * len(ids), strict=True))

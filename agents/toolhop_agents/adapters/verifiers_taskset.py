@@ -1,9 +1,9 @@
 """Items of any benchmark as a taskset of verifiers v1: ``vf-eval toolhop``. Needs verifiers.
 
-The harness asks the model and keeps the conversation; it finds the tools over MCP. What comes of a
-reply is ours: the episode takes each reply as a whole, before the harness has it, and the result of
-each call is our feedback, also where the call is in a wrong form or of a tool that is not there.
-The harness's process and the tool server's hold no gold answer and no source of a tool.
+The harness calls the model, keeps the conversation and finds the tools over MCP. Replies are
+processed here: the episode receives each whole reply before the harness does, and the result of
+each call is our feedback, even for malformed calls and unknown tools. Neither the harness's process
+nor the tool server's has gold answers or tools' source code.
 """
 
 from __future__ import annotations
@@ -40,34 +40,36 @@ from toolhop_sandbox.errors import SandboxError
 from toolhop_tools.errors import BadChoice, ToolsError
 
 TRACE = "toolhop_trace"
-"""Where a trace's info has the events of its episode, one JSON object each."""
+"""Key in a trace's info with the episode's events, one JSON object each."""
 _LEAVING: set[asyncio.Task[None]] = set()
-"""A loop holds its tasks but weakly."""
+"""Holds references to tasks, because event loops keep only weak ones."""
 
 
 class ToolHopTaskConfig(vf.TaskConfig):
-    """Set by ``--env.taskset.task.*``.
+    """Options set by ``--env.taskset.task.*``.
 
-    All of it is here and none on the taskset: a server of verifiers makes tasks of their data and
-    of this alone.
+    All options are here rather than on the taskset, because servers of verifiers create tasks only
+    from their data and this configuration.
     """
 
     data: str = "builtin"
     """A data set of `toolhop data list`, or a file or folder."""
     mode: str | None = None
-    """Of the benchmark; its first if not given."""
+    """Mode of the benchmark; by default its first."""
     feedback: str = "detailed"
-    """What feedback says of failed calls: detailed, minimal, or a template's file."""
+    """Feedback on failed calls: detailed, minimal, or a template file."""
     tools: str | None = None
-    """How tools are shown, such as ``names=scrambled+distractors=5``; as they are if not given."""
+    """Perturbation of the tools, such as ``names=scrambled+distractors=5``; by default none."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Other settings of `toolhop run`, such as ``turn_limit``, ``sandbox`` or ``max_samples``."""
     weights: dict[str, float] = Field(default_factory=dict)
-    """Of the reward, by measure; the benchmark's leading measure if none is given."""
+    """Weights of the reward by measure; by default the benchmark's leading measure."""
 
     @model_validator(mode="after")
     def _can_be_played(self) -> Self:
-        """Whose error a command of verifiers shows as one of its own flags, without a traceback."""
+        """Raise errors here, where verifiers reports them like its own flags' errors, without a
+        traceback.
+        """
         try:
             shared_of(self)
         except (ToolsError, TemplateError, UnknownBenchmark, BenchmarkFault) as error:
@@ -76,33 +78,33 @@ class ToolHopTaskConfig(vf.TaskConfig):
 
 
 class ToolHopConfig(vf.TasksetConfig):
-    """Of the taskset."""
+    """Configuration of the taskset."""
 
     task: ToolHopTaskConfig = Field(default_factory=ToolHopTaskConfig)
 
 
 class ToolHopData(vf.TaskData):
-    """What traces keep of an item; none of it is the gold."""
+    """The part of an item stored in traces, without the gold answer."""
 
     mode: str
 
 
 @dataclass
 class Played:
-    """A rollout's episode, and what it has said to the calls of the last reply."""
+    """A rollout's episode, and its feedback on the last reply's calls."""
 
     episode: Episode
     stack: AsyncExitStack
-    """Gives back what the episode holds."""
+    """Releases the episode's resources."""
     rollout: asyncio.Task[Any] | None
-    """The task that set it up, and holds it."""
+    """The task that opened the episode and owns it."""
     feedback: dict[str, str] = field(default_factory=dict)
-    """By call id."""
+    """Feedback by call id."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What all tasks of one configuration have in common in a process."""
+    """State shared in a process by all tasks of one configuration."""
 
     pool: SharedPool
     reward: Reward
@@ -115,11 +117,11 @@ _SHARED: dict[str, Shared] = {}
 
 
 def shared_of(config: ToolHopTaskConfig) -> Shared:
-    """One for equal configurations.
+    """Return the shared state of a configuration.
 
     Raises:
-        BadChoice: a setting that is none here, or a value that it cannot have.
-        ToolsError: the data cannot be used as asked.
+        BadChoice: a setting is not available here or has an invalid value.
+        ToolsError: the data cannot be used as requested.
     """
     key = config.model_dump_json()
     if key not in _SHARED:
@@ -153,18 +155,18 @@ def shared_of(config: ToolHopTaskConfig) -> Shared:
 
 
 class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
-    """An item. The episode of a rollout is in play from `setup` to `finalize`."""
+    """An item. A rollout's episode is open from `setup` to `finalize`."""
 
     @property
     def shared(self) -> Shared:
-        """What it has in common with the others."""
+        """State shared with the configuration's other tasks."""
         return shared_of(self.config)
 
     async def setup(self, trace: vf.Trace) -> None:
-        """Open the rollout's episode, as soon as there is a worker.
+        """Open the rollout's episode as soon as there is a worker.
 
         Raises:
-            SandboxUnavailable, EpisodeLost: none can be had; the rollout is an error.
+            SandboxUnavailable, EpisodeLost: no worker is available; the rollout is an error.
         """
         shared, stack = self.shared, AsyncExitStack()
         environments = await stack.enter_async_context(shared.pool.held())
@@ -186,7 +188,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
 
     @vf.intercept
     async def reply_taken(self, response: vf.Response, trace: vf.Trace) -> None:
-        """Give the whole reply to the episode, before the harness has it.
+        """Pass the whole reply to the episode before the harness receives it.
 
         Raises:
             EpisodeLost: the sandbox lost a call; the rollout is an error.
@@ -204,7 +206,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
 
     @vf.intercept
     async def feedback_given(self, request: vf.Request, trace: vf.Trace) -> vf.Request | None:
-        """Our feedback in place of what the harness makes of a call."""
+        """Replace the harness's result of a call by our feedback."""
         last, said = request.messages[-1], self.shared.played[trace.id].feedback
         if not isinstance(last, vf.ToolMessage) or last.tool_call_id not in said:
             return None
@@ -213,14 +215,16 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
 
     @vf.stop
     async def episode_over(self, trace: vf.Trace) -> bool:
-        """Whether the episode has ended, at a limit or by an action: no more is asked."""
+        """Whether the episode has ended, by a limit or an action, so that the model is not
+        called again.
+        """
         return self.shared.played[trace.id].episode.ending is not None
 
     async def finalize(self, trace: vf.Trace) -> None:
-        """End what was cut off, keep our trace, and give the worker back.
+        """End a cut-off episode, store our trace, and release the worker.
 
         Raises:
-            EpisodeLost: the episode is errored; the rollout is an error, without a reward.
+            EpisodeLost: the episode errored; the rollout is an error without a reward.
         """
         episode = self.shared.played[trace.id].episode
         episode.end(Ending.OUT_OF_TIME if trace.is_timeout else Ending.STOPPED)
@@ -231,12 +235,13 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
             raise EpisodeLost(ended.reason)
 
     async def validate(self, runtime: vf.Runtime) -> bool | None:
-        """Whether the scripted oracle's episode has the leading measure; None where the item's gold
-        gives it no call for a hop, or the measure needs a judge.
+        """Whether the scripted oracle's episode satisfies the leading measure. None if the item
+        has hops without gold calls, or the measure needs a judge.
         """
         mine = asyncio.current_task()
         for name in [one for one, held in self.shared.played.items() if held.rollout is mine]:
-            await self._leave(name)  # one place an item: of two at once each could wait for ever
+            # One place per item: holding one while waiting for another could deadlock.
+            await self._leave(name)
         async with self.shared.pool.held() as environments:
             item, binding = environments.items[str(self.data.id)], environments.binding
             unit = WorkUnit(item, self.shared.mode, 1)
@@ -256,7 +261,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
 
     @vf.reward
     async def toolhop(self, trace: vf.Trace) -> float:
-        """The measures as weighed.
+        """Return the weighted sum of the measures.
 
         Raises:
             Unscored: a measure needs a judge.
@@ -265,9 +270,9 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
 
     @vf.metric
     async def measures(self, trace: vf.Trace) -> dict[str, float]:
-        """Every measure that has a figure: the benchmark's, and those that are weighed. Of one that
-        is no yes or no there are both parts, the second under ``..._of``: verifiers takes the mean
-        of a metric, and a figure of ours is a ratio of sums, which is that of the two means.
+        """Return every measure that has a figure, of the benchmark and of the reward. Measures
+        that are not binary have two entries, the second named ``..._of``: verifiers averages
+        each metric, and the ratio of these two means is our figure, a ratio of sums.
         """
         whole = trace_of(trace)
         verdict, reward = benchmarks.score(whole), self.shared.reward
@@ -288,7 +293,9 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
             await played.stack.aclose()
 
     def _leave_at_the_latest(self, name: str) -> None:
-        """Leave also where the rollout fails or is cancelled: no hook tells, but its task ends."""
+        """Leave when the rollout's task ends, since no hook is called if the rollout fails or is
+        cancelled.
+        """
         loop, rollout = asyncio.get_running_loop(), asyncio.current_task()
 
         def leave(_: object) -> None:
@@ -302,14 +309,14 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
 
 
 class ToolHopTaskset(vf.Taskset[ToolHopTask, ToolHopConfig]):
-    """Items of a data set, each a task."""
+    """The items of a data set, one task each."""
 
     def load(self) -> Iterator[ToolHopTask]:
         """Read the data.
 
         Raises:
-            BadChoice: a setting that is none here, or a value that it cannot have.
-            ToolsError: the data cannot be used as asked.
+            BadChoice: a setting is not available here or has an invalid value.
+            ToolsError: the data cannot be used as requested.
         """
         shared = shared_of(self.config.task)
         environments = shared.pool.environments
@@ -322,7 +329,7 @@ class ToolHopTaskset(vf.Taskset[ToolHopTask, ToolHopConfig]):
                 id=item.id,
                 mode=shared.mode,
                 system_prompt="\n\n".join(standing) or None,
-                # Some harnesses take no more than a text.
+                # Some harnesses only accept a string.
                 prompt=asked[0]
                 if len(asked) == 1
                 else [vf.UserMessage(content=one) for one in asked],
@@ -331,17 +338,17 @@ class ToolHopTaskset(vf.Taskset[ToolHopTask, ToolHopConfig]):
 
     @classmethod
     def toolsets(cls, config: ToolHopConfig) -> list[vf.Toolset]:
-        """One server of tools for all rollouts."""
+        """Return one tool server for all rollouts."""
         return [ItemTools(vf.SharedToolsetConfig())]
 
 
 def trace_of(trace: vf.Trace) -> Trace:
-    """Our trace of a rollout."""
+    """Return our trace of a rollout."""
     return from_lines(json.dumps(one).encode() for one in trace.info[TRACE])
 
 
 def as_reply(response: vf.Response) -> Reply:
-    """What a model said, as a turn of ours; arguments as it wrote them."""
+    """Convert a model's response to a reply, with the arguments verbatim."""
     message, used = response.message, response.usage
     usage = Usage()
     if used is not None:
@@ -354,7 +361,7 @@ def as_reply(response: vf.Response) -> Reply:
         usage,
         model=response.model,
         finish_reason=response.finish_reason or "",
-        # For readers: what goes back to the model is the harness's own message.
+        # For readers only: the harness sends its own message back to the model.
         thoughts=Thoughts(message.reasoning_content) if message.reasoning_content else None,
     )
 

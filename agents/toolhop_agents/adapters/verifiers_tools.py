@@ -1,8 +1,8 @@
-"""The tools of a rollout over MCP, as harnesses of verifiers find them. Needs verifiers.
+"""An MCP server with the tools of a rollout, for harnesses of verifiers. Needs verifiers.
 
-One process serves all rollouts of an evaluation: which tools are a rollout's stands in its state.
-Schemas go out unchanged. Nothing runs here: results are the taskset's, which sees every call before
-the harness does.
+One process serves all rollouts of an evaluation; a rollout's state lists its tools. Schemas are
+served unchanged. Nothing runs here: results come from the taskset, which sees every call before the
+harness does.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ NOT_HERE = (
 
 
 class ToolsState(vf.State):
-    """What the tool server has to know of a rollout."""
+    """What the tool server needs to know about a rollout."""
 
     tools: list[dict[str, Any]] = Field(default_factory=list)
-    """Name, description and parameters of each, in the order shown."""
+    """Name, description and parameters of each tool, in the order shown."""
 
 
 class ItemTools(vf.Toolset[vf.SharedToolsetConfig, ToolsState]):
@@ -33,8 +33,8 @@ class ItemTools(vf.Toolset[vf.SharedToolsetConfig, ToolsState]):
     TOOL_PREFIX = None
 
     def register(self, mcp: MCPServer) -> None:
-        """Answer ``tools/list`` with schemas as they are, where `MCPServer` would derive them from
-        signatures; and refuse ``tools/call``.
+        """Answer ``tools/list`` with the original schemas, which `MCPServer` would derive from
+        signatures, and refuse ``tools/call``.
         """
 
         async def listed(_: object, __: object) -> mcp_types.ListToolsResult:

@@ -1,7 +1,7 @@
-"""How each benchmark is asked, by the benchmark's name.
+"""The binding of each benchmark, by the benchmark's name.
 
-A package of one's own adds a binding by an entry point of the group ``toolhop.bindings`` whose
-object is a `Binding`, under the name of its benchmark (`toolhop_env.benchmarks`).
+A package adds a binding with an entry point in the group ``toolhop.bindings``, named after its
+benchmark, whose object is a `Binding` (`toolhop_env.benchmarks`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ BINDINGS = Registry(
 
 @cache
 def binding_of(name: str) -> Binding:
-    """How the benchmark `name` is asked.
+    """Return the binding of the benchmark `name`.
 
     Raises:
-        UnknownBenchmark: no such benchmark is installed, or it can be scored only: no package
-            says how it is asked, or it says so of another.
+        UnknownBenchmark: no such benchmark is installed, or it has no binding, and can only be
+            scored.
         BadPackage: the entry point cannot be used.
     """
     benchmark, binding = registered(name), BINDINGS.get(name)

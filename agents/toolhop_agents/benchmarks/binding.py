@@ -1,4 +1,4 @@
-"""How agents are asked in a benchmark: the other half of `toolhop_env.benchmark.Benchmark`."""
+"""How a benchmark is played by agents: the counterpart of `toolhop_env.benchmark.Benchmark`."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ Prompt: TypeAlias = tuple[SystemMessage | UserMessage, ...]
 
 
 class Interaction(StrEnum):
-    """The two ways to be asked. Both leave traces in the same run folder."""
+    """The two kinds of interaction. Both leave traces in the same run folder."""
 
     EPISODES = "episodes"
-    """Many turns: calls are run and answered, until the agent answers."""
+    """Many turns: calls are run and their results returned until the agent answers."""
     PLANNING = "planning"
-    """One prompt, one reply, which the benchmark's scorer parses. Nothing is run."""
+    """One prompt and one reply, which the benchmark's scorer parses. Nothing is run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a prompt is made from."""
+    """The input of a prompt."""
 
     item: Item
     mode: str
     call_format: CallFormat
     schemas: Sequence[ToolSchema]
-    """Of the tools on offer; in planning those of the item, which the prompt describes."""
+    """Schemas of the available tools; in planning, of the tools that the prompt describes."""
     template: str | None = None
-    """A text of the user's that replaces the shipped template of the mode."""
+    """The user's template, which replaces the shipped template of the mode."""
     single_shot: bool = False
     """Whether each action ends the episode."""
 
 
 ANY_MODE = ""
-"""The mode of answers in a file that does not say in which mode they were asked for."""
+"""Mode of answers in a file that does not record their mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A reply that a file of answers holds, and what its calls gave."""
+    """A reply from an answer file, with the results of its calls."""
 
     reply: Reply
     results: tuple[str, ...] = ()
-    """The text that each call of the reply gave, in their order."""
+    """Result of each call in the reply, in order."""
 
 
 Answers: TypeAlias = Mapping[tuple[str, str], Sequence[Turn]]
-"""By item id and mode the replies in order; none where the request failed."""
+"""Turns in order, by item id and mode; empty if the request failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionFile:
-    """The file, or folder of files, in which a benchmark's official code keeps answers."""
+    """The answer file, or folder of files, of a benchmark's official code."""
 
     read: Callable[[Path], Answers]
-    """Raises a `DataError` that says what in the file cannot be read."""
+    """Reads answers. Raises a `DataError` that says what cannot be read."""
     write: Callable[[Sequence[Trace]], Mapping[str, str]]
-    """From the traces of a run in the order of its items the texts by file name; that of a single
-    file under an empty name. Raises a `DataError` for traces that they cannot hold."""
+    """Converts a run's traces, in item order, to texts by file name; a single file has an empty
+    name. Raises a `DataError` for traces that the file cannot represent."""
 
 
 def _always(_: str) -> bool:
@@ -81,30 +81,30 @@ class Binding:
 
     benchmark: Benchmark
     prompt: Callable[[Ask], Prompt]
-    """The messages that an episode begins with."""
+    """Builds the messages that begin an episode."""
     asked: Interaction = Interaction.EPISODES
     offers_tools: Callable[[str], bool] = _always
-    """Whether tools can be called in a mode; never so in planning."""
+    """Whether a mode allows tool calls; never true in planning."""
     agents: Mapping[str, Play] = field(default_factory=dict)
-    """Scripted agents of its own, beside those of any benchmark, by name."""
+    """Scripted agents for this benchmark only, by name."""
     predictions: PredictionFile | None = None
-    """The official file of answers, where there is one."""
+    """The official answer file; None if the benchmark has none."""
     turn_limit: int | None = None
-    """Replies an episode has, unless a run says otherwise; None for the limit of any run."""
+    """Default limit of replies per episode; None for the default of all runs."""
 
     episode_modes: frozenset[str] = frozenset()
-    """Modes of a benchmark by planning that are played by episodes all the same."""
+    """Modes of a planning benchmark that are nevertheless played as episodes."""
     described: Responder | None = None
-    """Who answers calls of tools that are only described; None where no mode has such calls."""
+    """Answers calls of tools that are only described; None if no mode has such calls."""
 
     def way(self, mode: str) -> Interaction:
-        """How agents are asked in a mode."""
+        """Return the kind of interaction in a mode."""
         return Interaction.EPISODES if mode in self.episode_modes else self.asked
 
     def tools_of(self, item: Item, mode: str) -> list[ToolSchema]:
-        """The schemas that a prompt may describe; none where a mode has no tools."""
+        """Return the schemas that a prompt may describe; empty for a mode without tools."""
         return [tool.schema for tool in item.tools.values()] if self.offers_tools(mode) else []
 
     def can_call(self, mode: str) -> bool:
-        """Whether calls are read and run."""
+        """Whether calls are read and run in a mode."""
         return self.way(mode) is Interaction.EPISODES and self.offers_tools(mode)

@@ -1,4 +1,4 @@
-"""Answers that a file holds, in the place of an agent: old answers are scored without a model."""
+"""Replay answers from a file in place of an agent, to score old answers without a model."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from toolhop_tools.model import Item, Tool, ToolSchema, canonical
 from toolhop_tools.replied import as_json
 
 PREFIX = "predictions:"
-"""What an agent is called whose answers stand in a file: this, and the file's path."""
+"""Prefix of the name of an agent that replays an answer file; the file's path follows."""
 
 
 def read_predictions(name: str, binding: Binding, items: Sequence[Item] | None) -> Answers:
-    """The answers of the agent `name`, which begins with `PREFIX`.
+    """Read the answers of the agent `name`, which begins with `PREFIX`.
 
     Args:
-        name: as `--agent` takes it.
-        binding: of the benchmark, which says how its official files are read.
-        items: the whole data set, whose ids the file may name; None where it was checked.
+        name: name of the agent, as given to `--agent`.
+        binding: binding of the benchmark, which can read its official files.
+        items: the whole data set, to check the file's ids against; None if already checked.
 
     Raises:
-        BadChoice: the benchmark has no such file, or the file is of other data.
-        DataError: the file cannot be read; says where and why.
+        BadChoice: the benchmark has no official answer file, or the file belongs to other data.
+        DataError: the file cannot be read; the message says where and why.
     """
     if binding.predictions is None:
         raise BadChoice(f"{name}: {binding.benchmark.title} has no official file of answers")
@@ -53,11 +53,12 @@ def read_predictions(name: str, binding: Binding, items: Sequence[Item] | None) 
 
 
 def file_digest(name: str) -> str | None:
-    """SHA-256 of the file, or of a folder's files in a row, that an agent answers out of; None for
-    any other agent.
+    """Return the SHA-256 of an agent's answer file, or of a folder's files in sequence.
+
+    None for an agent without an answer file.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     if not name.startswith(PREFIX):
         return None
@@ -70,23 +71,23 @@ def file_digest(name: str) -> str | None:
 
 
 def turns_of(answers: Answers, item: str, mode: str) -> Sequence[Turn] | None:
-    """An item's turns in a file of answers; None where it has none."""
+    """Return an item's turns from an answer file; None if it has none."""
     return answers.get((item, mode), answers.get((item, ANY_MODE)))
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A file's answer to one item, as a `Model`."""
+    """The answer to one item from a file, as a `Model`."""
 
     name: str
     turns: Sequence[Turn] | None
-    """None where the file has no answer; none of them where it says that the request failed."""
+    """Turns of the answer; None if the file has no answer, empty if it records a failed request."""
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
         """See `Model.reply`.
 
         Raises:
-            NoReply: the file has no answer, or none further, or says that the request failed.
+            NoReply: the file has no answer or no further turn, or records a failed request.
         """
         done = sum(isinstance(one, AssistantMessage) for one in messages)
         if self.turns is None:
@@ -98,10 +99,10 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class FileResults:
-    """What calls gave by a file of answers. A text that is not JSON is a result that is a text."""
+    """Results of calls, from an answer file. A result that is not JSON is a string."""
 
     results: Mapping[str, deque[str]]
-    """What calls that mean the same gave, one after the other, by `_call`."""
+    """Results of equivalent calls, in order, by the key from `_call`."""
 
     def looked_up(self, tool: Tool, arguments: Mapping[str, JSON]) -> Answer | None:
         """See `OtherResults.looked_up`."""
@@ -109,13 +110,13 @@ class FileResults:
         return (Returned(as_json(left.popleft())), ResultOrigin.FILE) if left else None
 
     def to_rejected(self, raw: RawCall) -> Outcome | None:
-        """See `OtherResults.to_rejected`: the official code reads the response to any call."""
+        """See `OtherResults.to_rejected`: the official code reads a response to any call."""
         left = self.results.get(_key(raw))
         return Returned(as_json(left.popleft())) if left else None
 
 
 def file_results(turns: Iterable[Turn]) -> FileResults:
-    """The results of the turns that are still to be played."""
+    """Return the results for the turns that are still to be played."""
     results: dict[str, deque[str]] = defaultdict(deque)
     for turn in turns:
         for call, text in zip(turn.reply.calls, turn.results, strict=True):
@@ -124,7 +125,7 @@ def file_results(turns: Iterable[Turn]) -> FileResults:
 
 
 def _key(raw: RawCall) -> str:
-    """Of a call as written; by its text where that is not JSON."""
+    """Return the key of a call; arguments that are not JSON are used as text."""
     with suppress(ValueError, RecursionError):
         return _call(raw.name, json.loads(raw.arguments))
     return _call(raw.name, raw.arguments)

@@ -1,1 +1,1 @@
-"""Asks blind readers, and runs their plans."""
+"""Ask blind readers for plans, and run the plans."""

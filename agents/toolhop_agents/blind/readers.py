@@ -1,4 +1,4 @@
-"""Asks readers for plans, runs the plans, and takes the votes."""
+"""Ask readers for plans, run the plans, and collect the votes."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from toolhop_tools.construct.calls import Call
 from toolhop_tools.model import Tool
 
 MOST_SENT_BACK = 20_000
-"""Characters of a malformed reply that its reader is shown again."""
+"""Maximum characters of a malformed reply that are shown to its reader again."""
 
 Ask: TypeAlias = Callable[[int, int, str, str, Sequence[Message]], Awaitable[str]]
-"""Gets the text of a reply: number of the reader (from 0), its sample (from 1), the question's key,
-version of the prompt, and the conversation. It keeps the reply before it returns."""
+"""Takes the reader's number (from 0), its sample (from 1), the question's key, the prompt's
+version and the conversation; returns the reply's text after storing the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlindQuestion:
-    """A question to be read, and what its answers are held against."""
+    """A question for blind readers, and the chain against which their plans are checked."""
 
     key: str
-    """Names the question among others; it also seeds the order of the tools."""
+    """Unique name of the question; it also seeds the order of the tools."""
     text: str
     tools: Sequence[Tool]
-    """All that a reader is shown; their bodies are programs."""
+    """All tools shown to a reader; their bodies are programs."""
     chain: Chain
-    """No reader sees it."""
+    """The item's chain, never shown to a reader."""
     sibling: Sibling | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Models that read blind, and how many votes they have together."""
+    """Models that read blind, and their total number of votes."""
 
     models: Sequence[str]
     votes: int
-    """Of a question, dealt out over the models in turn."""
+    """Votes per question, distributed over the models in turn."""
     ask: Ask
     seed: int = 0
-    """Of the order in which each reader is shown the tools."""
+    """Seed of the order in which each reader sees the tools."""
 
     def __post_init__(self) -> None:
         if not self.models or self.votes < len(self.models):
@@ -58,7 +58,7 @@ class Readers:
         """Have a question read, one vote after another.
 
         Raises:
-            Exception: what `ask` and `call` raise.
+            Exception: any exception from `ask` or `call`.
         """
         return tuple([await self._ballot(vote, question, call) for vote in range(self.votes)])
 
@@ -84,7 +84,7 @@ class Readers:
     async def _plan(
         self, reader: int, sample: int, question: BlindQuestion, seed: str
     ) -> Plan | tuple[str, ...]:
-        """A reader's plan after at most one repair of its form; what is wrong with it else."""
+        """Return a reader's plan after at most one repair of its form, or what is wrong with it."""
         schemas = {tool.name: tool.schema for tool in question.tools}
         messages: list[Message] = [
             SystemMessage(prompt("plan")),

@@ -1,1 +1,1 @@
-"""A data card of any data set: every figure counted, and what nobody has noted said to be so."""
+"""Data cards: every figure is counted, and facts that nobody recorded are marked as not known."""

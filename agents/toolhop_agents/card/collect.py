@@ -1,4 +1,4 @@
-"""Reads a data set, or a folder of made items, and puts its card together."""
+"""Read a data set or a folder of made items, and assemble its card."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ TAGS = ("tool-use", "function-calling", "multi-hop", "toolhop-env")
 
 
 def collect(source: str, certificates: Path | None = None) -> Card:
-    """The card of a data set.
+    """Return the card of a data set.
 
     Args:
-        source: a name, a path, or a folder that `toolhop construct` made.
-        certificates: of its items; a folder of made items has its own.
+        source: a name, a path, or a folder made by `toolhop construct`.
+        certificates: the items' certificates; a folder of made items has its own.
 
     Raises:
         DataError, CertificateError, FolderError, LedgerError, ReviewError: a file cannot be read.
@@ -118,7 +118,7 @@ def _origin(path: str, data: DataSet) -> Section:
 
 
 def _limits(material: Material, proofs: Sequence[Certificate] | None) -> Iterator[str]:
-    """Known weaknesses, as far as they can be counted."""
+    """Yield known weaknesses that can be counted."""
     items = material.items
     if unsafe := sum(bool(item.extra.get("official_unsafe")) for item in items):
         yield (

@@ -1,4 +1,4 @@
-"""`toolhop data card`: what is known of a data set, as the page that data hubs show."""
+"""`toolhop data card`: write the facts known about a data set as a page for data hubs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be counted of any data set. Pure."""
+"""Counts that any data set allows. Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from toolhop_tools.model import DataSet, Item, canonical
 from toolhop_tools.scenarios.label import BENCHMARK, family_of, label_of
 
 MOST_ROWS = 60
-"""Rows of a table; the rest is summed."""
+"""Maximum rows of a table; the rest are summed in one row."""
 READINGS = ("read", "disputed", "unread")
 
 
 def share(part: int, whole: int) -> str:
-    """A share with Wilson's 95 % interval."""
+    """Format a share with Wilson's 95 % interval."""
     if not whole:
         return NOT_KNOWN
     low, high = wilson(part / whole, whole)
@@ -32,7 +32,7 @@ def share(part: int, whole: int) -> str:
 
 
 def counted_table(name: str, values: Iterable[str]) -> Table:
-    """How often each value occurs, the most frequent first."""
+    """Count each value, the most frequent first."""
     counts = Counter(value or NOT_KNOWN for value in values)
     rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     shown = [(value, f"{count:,}") for value, count in rows[:MOST_ROWS]]
@@ -42,18 +42,18 @@ def counted_table(name: str, values: Iterable[str]) -> Table:
 
 
 def figures(*rows: tuple[str, str]) -> Table:
-    """Figures under their names."""
+    """Return a table of named figures."""
     return Table(("what", "figure"), rows)
 
 
 def field(item: Item, name: str) -> str:
-    """A text field of the item's row; empty where it has none."""
+    """Return a text field of the item's row; empty if it has none."""
     value = item.extra.get(name)
     return value if isinstance(value, str) else ""
 
 
 def sizes(data: DataSet) -> Section:
-    """Items, hops, tools, domains and kinds of answers."""
+    """Count items, hops, tools, domains and kinds of answers."""
     items = data.items
     tools = {
         canonical([tool.name, tool.schema.to_openai(), tool.body_parts]): tool.name
@@ -86,8 +86,9 @@ def sizes(data: DataSet) -> Section:
 
 
 def subtasks(items: Sequence[Item]) -> Sequence[Part]:
-    """ToolBeHonest's table 1; nothing of other data. Lengths are in characters, where the paper
-    counts a model's tokens.
+    """Return ToolBeHonest's table 1; empty for other data.
+
+    Lengths are in characters, whereas the paper counts tokens of a model.
     """
     rows = [item for item in items if item.benchmark == TOOLBEHONEST]
     groups = [(name, kind, [row for row in rows if row.domain == name])
@@ -111,7 +112,7 @@ def _subtask(items: Sequence[Item]) -> tuple[str, ...]:
 
 
 def mean(values: Iterable[float]) -> str:
-    """A mean to one digit."""
+    """Format a mean to one decimal place."""
     known = [*values]
     return f"{sum(known) / len(known):.1f}" if known else NOT_KNOWN
 
@@ -124,7 +125,9 @@ def _scenario(item: Item) -> str:
 
 
 def patterns(items: Sequence[Item]) -> str:
-    """How many questions there are, values aside, and how many items share the most frequent."""
+    """Return the number of question patterns, ignoring values, and the size of the most
+    frequent.
+    """
     chains = [item for item in items if item.hops]
     if not chains:
         return NOT_KNOWN
@@ -133,7 +136,7 @@ def patterns(items: Sequence[Item]) -> str:
 
 
 def families(items: Sequence[Item]) -> Section:
-    """The families, and the rule that goes with them."""
+    """Count the families, and state the rule for splitting them."""
     known = Counter(name for item in items if (name := family_of(item)))
     if not known:
         return Section("Families", (f"Families are {NOT_KNOWN}: no item names its own.",))
@@ -150,7 +153,7 @@ def families(items: Sequence[Item]) -> Section:
 
 
 def licences(items: Sequence[Item], published: str) -> Section:
-    """Whose the data is, item by item where it says so."""
+    """Return the licence, counted by item if items name their own."""
     named = [field(item, "licence") for item in items]
     if not any(named):
         text = f"Published under: {published}." if published else f"The licence is {NOT_KNOWN}."
@@ -167,7 +170,7 @@ def licences(items: Sequence[Item], published: str) -> Section:
 
 
 def proofs(items: Sequence[Item], certificates: Sequence[Certificate] | None) -> Section:
-    """What certificates that still hold say of these items, and what blind readers said."""
+    """Summarise the items' valid certificates and the verdicts of blind readers."""
     reading = Counter(field(item, "reading") or "unread" for item in items)
     read = Table(("by blind readers", "items"), tuple((n, f"{reading[n]:,}") for n in READINGS))
     if certificates is None:

@@ -1,4 +1,4 @@
-"""What a folder of made items knows of itself: provenance, funnel, criteria, reviews, limits."""
+"""Sections for a folder of made items: provenance, funnel, criteria, reviews, limits."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from toolhop_tools.construct.stages import Stage, Taken, lost
 from toolhop_tools.construct.stages import funnel as stages
 
 READ, CLOSED_BOOK = "read", "closed-book"
-"""Criteria in the books that models are asked for."""
+"""Criteria in the books that are judged by models."""
 AGREES = "agrees"
-"""The vote of a reader who comes to the answer through every hop."""
+"""Vote of a reader who reaches the answer through every hop."""
 
 
 def provenance(material: Material) -> Section:
-    """Who was asked what, and what it took."""
+    """Describe the settings, with the replies, tokens and cost of making the items."""
     books, folder = [*material.books.values()], material.folder
     took = Taken.of(books)
     digest = hashlib.sha256((folder / folders.SEEDS).read_bytes()).hexdigest()
@@ -55,7 +55,7 @@ def provenance(material: Material) -> Section:
 
 
 def funnel(material: Material) -> Section:
-    """What passed by stage, and why the rest did not."""
+    """Count what passed each stage, and why the rest was rejected."""
     rows = tuple(
         (row.stage.value, share(row.first, row.begun), share(row.passed, row.begun),
          f"{row.replies:,}")
@@ -71,7 +71,9 @@ def funnel(material: Material) -> Section:
 
 
 def criteria(material: Material) -> Section:
-    """What accepted items hold, by which version of the check; what models knew and read."""
+    """Count the criteria of accepted items by version, with the results of models that were
+    asked.
+    """
     known: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for book in material.books.values():
         for row in book["criteria"] if book["accepted"] else ():
@@ -92,12 +94,12 @@ def criteria(material: Material) -> Section:
 
 
 def refused(material: Material) -> int:
-    """Items that blind readers alone kept out."""
+    """Return the number of items that only blind readers rejected."""
     return sum(bool(book.get("refused")) for book in material.books.values())
 
 
 def _read(material: Material) -> Iterator[Part]:
-    """What blind readers made of all items that they were shown, accepted or not."""
+    """Summarise blind readings of all items, accepted or not."""
     rows = (row for book in material.books.values() for row in book["criteria"])
     shown = [row for row in rows if row["criterion"] == READ]
     if not shown:
@@ -121,7 +123,7 @@ def _read(material: Material) -> Iterator[Part]:
 
 
 def overlaps(material: Material) -> Section:
-    """Which data the items were compared with, and what that kept out."""
+    """Name the data with which items were compared, and count the items left out for it."""
     against = material.settings.get("against") or ()
     why = [str(book.get("why", "")) for book in material.books.values() if not book["accepted"]]
     tests = sum("like a test set" in text for text in why)
@@ -134,9 +136,9 @@ def overlaps(material: Material) -> Section:
 
 
 def reviews(material: Material) -> Section:
-    """Who judged how many, how far they agree, and what samples say."""
+    """Summarise reviews: items per reviewer, agreement, and the results of samples."""
     found = review_figures(material)
-    # Reviewers have a right not to be named where the data is published.
+    # Reviewers have a right not to be named when the data is published.
     names = {name: f"reviewer {n}" for n, name in enumerate(found["reviewers"], 1)}
     parts = review_parts(found, names)
     return Section("Reviews", (*(parts or ["No person has reviewed these items."]),))
@@ -150,8 +152,8 @@ def _values(books: Sequence[Mapping[str, Any]], name: str) -> str:
 
 
 def refined(material: Material) -> Iterator[Section]:
-    """Tool documents of accepted items as first written and as refined; nothing where no tool was
-    refined, as in nested tasks. The last reply of a stage counts.
+    """Compare tool documents of accepted items as first written and as refined, by the last reply
+    of each stage; yield nothing if no tool was refined, as in nested tasks.
 
     Raises:
         LedgerError: the ledger cannot be read.
@@ -173,7 +175,7 @@ def refined(material: Material) -> Iterator[Section]:
 
 
 def _document(text: str) -> dict[str, Any] | None:
-    """The tool's document in a reply; None where it has none."""
+    """Return the tool document in a reply; None if there is none."""
     try:
         tool = json.loads(text[text.index("{") : text.rindex("}") + 1])["tool"]
         return {"description": str(tool["description"]), "parameters": dict(tool["parameters"])}

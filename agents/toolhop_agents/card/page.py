@@ -1,4 +1,6 @@
-"""Sections of text and tables; a data card as Markdown with the head that hubs read. Pure."""
+"""Sections of text and tables, and a data card as Markdown with the YAML head that hubs read.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under a head."""
+    """Rows below a header."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -26,11 +28,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Text in a block of its own, shown as it is."""
+    """A block of preformatted text."""
 
     text: str
     title: str = ""
-    """Where given, the block is folded under it on pages that can."""
+    """Title under which the block is folded on pages that support it; empty for none."""
 
 
 Part: TypeAlias = str | Table | Code
@@ -38,7 +40,7 @@ Part: TypeAlias = str | Table | Code
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands below it, in order. A card's texts are Markdown."""
+    """A heading with its parts in order. A card's texts are Markdown."""
 
     title: str
     parts: tuple[Part, ...]
@@ -46,21 +48,21 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is known of a data set."""
+    """A data set's card."""
 
     name: str
     summary: str
     items: int
     licences: tuple[str, ...]
-    """As the data has them; empty where it names none."""
+    """Licences named in the data; empty if it names none."""
     tags: tuple[str, ...]
     files: Mapping[str, str]
-    """By configuration: the name of the file beside the card."""
+    """Names of the files beside the card, by configuration."""
     sections: tuple[Section, ...]
 
 
 def markdown(card: Card) -> str:
-    """The whole file."""
+    """Return the whole file."""
     size = next((name for least, name in SIZES if card.items < least), "n>1M")
     head: dict[str, JSON] = {"pretty_name": card.name, **hub_licence(card.licences)}
     head |= {"size_categories": [size], "task_categories": ["question-answering"]}
@@ -69,7 +71,7 @@ def markdown(card: Card) -> str:
         head["configs"] = [
             {"config_name": name, "data_files": file} for name, file in card.files.items()
         ]
-    # YAML reads JSON as it is, whatever stands in its texts.
+    # JSON is valid YAML, whatever its texts contain.
     rows = [f"{key}: {visible(json.dumps(v, ensure_ascii=False))}" for key, v in head.items()]
     parts = ["---", *rows, "---", "", f"# {plain(card.name)}", "", card.summary, ""]
     for section in card.sections:
@@ -95,6 +97,6 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!~])")
 
 
 def plain(text: str) -> str:
-    """Foreign text in Markdown: on one line, and nothing in it is markup."""
+    """Put foreign text on one line, and escape its Markdown."""
     line = " ".join(visible(text).split())
     return _MARKUP.sub(lambda found: "&lt;" if found[1] == "<" else f"\\{found[1]}", line)

@@ -1,4 +1,6 @@
-"""What a card says of made items: generator, knobs, difficulty, and what the filter leaves out."""
+"""Card sections for generated worlds: generator, knobs, difficulty, and what the filter leaves
+out.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from toolhop_tools.worlds import items
 from toolhop_tools.worlds.spec import Spec, knobs_text
 
 WORLDS = 10
-"""Blocks of each spec that are made for a card, spread over all of them."""
+"""Maximum blocks made per spec for a card, spread evenly over the series."""
 MEASURES = ("hops", "joins", "tools", "conversions", "style", "result_chars", "fewer_calls_give")
-"""The fields of an item's difficulty that a card counts; lengths in hundreds of characters."""
+"""Fields of an item's difficulty that a card counts; `result_chars` in steps of a hundred."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Items that share a world, and what was drawn for them and is not kept."""
+    """Items that share worlds, and the draws that the filter refused."""
 
     spec: Spec
     items: tuple[Item, ...]
@@ -30,20 +32,20 @@ class Block:
 
     @property
     def worlds(self) -> int:
-        """How many worlds the items come from."""
+        """Number of worlds from which the items come."""
         return len({item.extra["family"] for item in self.items})
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The blocks that a card makes: a sample of a long series, all blocks of a short one."""
+    """The blocks made for a card: a sample of a long series, or all blocks of a short one."""
 
     made: MadeItems
     blocks: tuple[Block, ...]
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """Their items, as far as the series has them."""
+        """Items of the blocks that are part of the series."""
         return tuple(
             item for block in self.blocks for item in block.items if item.id in self.made.by_id
         )
@@ -70,7 +72,7 @@ def _block(spec: Spec, number: int) -> Block:
 
 
 def sections(sample: Sample) -> Iterator[Section]:
-    """What only made items have."""
+    """Yield the sections that only made items have."""
     yield Section("Licence", (
         "`own`: made without a source. Who publishes these items chooses their licence.",
     ))  # fmt: skip
@@ -80,7 +82,7 @@ def sections(sample: Sample) -> Iterator[Section]:
 
 
 def proofs() -> Section:
-    """What stands behind made items where no certificates were given."""
+    """State the evidence for made items when no certificates are given."""
     return Section("Proofs", (
         "Right by construction: of each item the executed plan, an evaluation of what the question "
         "means and an SQL query over the same world give one answer. `toolhop certify` runs each "
@@ -128,12 +130,12 @@ def _step(name: str, value: object) -> str:
 
 
 def _left_out(sample: Sample) -> Section:
-    """What was drawn and is not kept, by reason; and how much is kept by knob."""
+    """Count refused draws by reason, and the share of draws that were used by knob."""
     refused = sum((block.refused for block in sample.blocks), Counter[str]())
     kept = sum(len(block.items) for block in sample.blocks)
     drawn = kept + refused.total()
     rows = tuple((why, share(count, drawn)) for why, count in refused.most_common())
-    # A block of several worlds has draws of each, and its counts cannot be told apart.
+    # Skip blocks of several worlds, as their counts do not tell the worlds apart.
     whole = [block for block in sample.blocks if block.worlds == 1]
     by: dict[str, Callable[[Block], str]] = {
         "first item of the series": lambda block: f"{block.spec.id_of(0)} …",

@@ -1,1 +1,1 @@
-"""Certificates of gold calls: the command, its readers and what it prints."""
+"""Certificates of gold calls: the command, its blind readers and its output."""

@@ -1,4 +1,4 @@
-"""`toolhop certify`: what can be shown of each item: executed, determined, and read blind."""
+"""`toolhop certify`: prove items as executed, determined, and read blind."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from toolhop_tools.several import each
 from toolhop_tools.worlds.spec import referred
 
 PRINTED = 20
-"""Rows that cannot be used which are reported; --json has all."""
+"""Maximum unusable rows that are printed; --json has all."""
 
 
 # fmt: off
@@ -92,7 +92,7 @@ def certify(
     """
     load_dotenv(Path(".env"))
     readers = settings_of(ctx, flags)
-    cluster_of(flags)  # refuses what cannot be
+    cluster_of(flags)  # refuses contradictory cluster flags
     seen = survey(data, last_wins=flags["last_wins"])
     if not seen.dataset.items and not seen.errors:
         raise DataError("it has no items", origin=data)
@@ -143,11 +143,11 @@ def _has_chain(item: Item) -> bool:
 
 
 def _make(items: Sequence[Item], path: Path, basis: Basis, flags: dict[str, Any]) -> bool:
-    """Certify what is not certified yet; True where a signal cut it off.
+    """Certify the items without a certificate; return True if a signal interrupted it.
 
     Raises:
         CertificateError: the file cannot be read or written.
-        SandboxUnavailable: no sandbox can be had.
+        SandboxUnavailable: no sandbox is available.
     """
     held = progress(path, {item.id: item.digest for item in items}, basis)
     work = [item for item in items if item.id not in held]
@@ -192,14 +192,14 @@ def _tell_broken(errors: Sequence[DataProblem]) -> None:
 
 
 def _held(path: Path, items: Sequence[Item], basis: Basis) -> Iterator[Certificate]:
-    """The certificates that hold, one at a time."""
+    """Yield the valid certificates."""
     places = {*progress(path, {item.id: item.digest for item in items}, basis).values()}
     every = enumerate(read(path, growing=True))
     return (certificate for place, certificate in every if place in places)
 
 
 def _tally(path: Path, items: Sequence[Item], basis: Basis, errors: Sequence[DataProblem]) -> Tally:
-    """Count the certificates that hold, and their readings."""
+    """Count the valid certificates and their readings."""
     tally = Tally(items=tuple(items), broken=tuple(errors))
     if path.exists():
         readings = Readings(path_beside(path))
@@ -209,10 +209,10 @@ def _tally(path: Path, items: Sequence[Item], basis: Basis, errors: Sequence[Dat
 
 
 def _show(seen: Survey, path: Path, wanted: str, *, as_json: bool) -> None:
-    """One certificate and its reading, as a page or as they are.
+    """Print one certificate and its reading, as a page or as JSON.
 
     Raises:
-        BadChoice: no such item.
+        BadChoice: there is no such item.
         CertificateError: it has no certificate, or a stale one.
     """
     items = select(seen.dataset, sample_ids=[wanted])

@@ -1,4 +1,4 @@
-"""The part of `toolhop certify` that has items read blind."""
+"""Blind reading in `toolhop certify`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GOES_WITH: Mapping[str, str] = dict.fromkeys(
     ("votes", "reader_base_url", "reader_price", "reader_temperature", "reader_max_tokens",
      "reader_timeout_s", "max_retries"), "readers",
 )  # fmt: skip
-"""Flags that mean nothing without ``--readers``."""
+"""Flags that require ``--readers``."""
 
 
 def _parsed(parse: Callable[[str], object]) -> Callable[..., object]:
@@ -64,7 +64,7 @@ READER_OPTIONS = (
                  help="USD per million tokens of --readers: once for all, or once for each in "
                  "order."),
 )
-"""Of every command that has items read blind."""
+"""Options of every command that has items read blind."""
 _OPTIONS = (
     *READER_OPTIONS,
     click.option("--reader-temperature", default="0.7", metavar="NUMBER|none",
@@ -82,7 +82,7 @@ _OPTIONS = (
 
 
 def reader_options(command: click.Command) -> click.Command:
-    """Give a command the flags of readers, before those of the sandbox."""
+    """Add the flags of readers to a command, before those of the sandbox."""
     at = next(at for at, param in enumerate(command.params) if param.name == "executor")
     for option in _OPTIONS:
         option(command)
@@ -92,10 +92,10 @@ def reader_options(command: click.Command) -> click.Command:
 
 
 def readers_of(flags: Mapping[str, Any]) -> tuple[list[str], int]:
-    """The readers that are named, and their votes together; none where none is.
+    """Return the named readers and their total votes; an empty list and 0 without readers.
 
     Raises:
-        click.UsageError: a name is blank or there twice, or there are fewer votes than readers.
+        click.UsageError: a name is blank or repeated, or there are fewer votes than readers.
     """
     if flags["readers"] is None:
         return [], 0
@@ -119,10 +119,10 @@ def readers_of(flags: Mapping[str, Any]) -> tuple[list[str], int]:
 
 
 def reader_settings(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of readers for making items.
+    """Return the reader settings for making items.
 
     Raises:
-        click.UsageError: as `readers_of`, or not as many addresses or prices as readers.
+        click.UsageError: as `readers_of`, or the number of addresses or prices does not match.
     """
     names, votes = readers_of(flags)
     urls = each_of("--reader-base-url", flags["reader_base_url"], names) if names else ()
@@ -132,10 +132,10 @@ def reader_settings(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings | None:
-    """Who is to read; None where nobody is.
+    """Return the reader settings; None if there are no readers.
 
     Raises:
-        click.UsageError: flags of readers without readers, or values that cannot be used.
+        click.UsageError: flags of readers without readers, or unusable values.
     """
     refuse_unused(ctx, flags, GOES_WITH)
     if flags["readers"] is None:
@@ -143,7 +143,7 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings 
     names, votes = readers_of(flags)
     urls = each_of("--reader-base-url", flags["reader_base_url"], names)
     prices = each_of("--reader-price", flags["reader_price"], names)
-    # Settings of making items have narrower bounds than these flags.
+    # The settings for making items have narrower bounds than these flags.
     shared = Settings(model="").model_copy(update={
         "temperature": flags["reader_temperature"], "max_tokens": flags["reader_max_tokens"],
         "timeout_s": flags["reader_timeout_s"], "max_retries": flags["max_retries"],
@@ -157,7 +157,7 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings 
 
 
 def each_of(flag: str, given: Sequence[str], names: Sequence[str]) -> list[str | None]:
-    """A value for each reader."""
+    """Return one value of a flag per reader."""
     if len(given) not in (0, 1, len(names)):
         raise click.UsageError(
             f"{flag} is given {len(given)} times and there are {len(names)} readers: give it once "
@@ -167,10 +167,10 @@ def each_of(flag: str, given: Sequence[str], names: Sequence[str]) -> list[str |
 
 
 def check_readers(settings: ReaderSettings) -> None:
-    """See that all readers can be asked, before a search takes its time.
+    """Check that every reader can be asked, before a long search starts.
 
     Raises:
-        NoSuchModel, NoKey, ModelFault: one cannot.
+        NoSuchModel, NoKey, ModelFault: a reader cannot be asked.
     """
 
     async def check() -> None:
@@ -188,12 +188,13 @@ def read_blind(
     isolation: Isolation,
     basis: Basis,
 ) -> bool:
-    """Ask readers about certified items that have no reading yet; True if a signal interrupted it.
+    """Have readers read the certified items without a reading; return True if a signal interrupted
+    it.
 
     Raises:
-        NoSuchModel, NoKey, ModelFault: a reader cannot be asked; what was read is kept.
+        NoSuchModel, NoKey, ModelFault: a reader cannot be asked; finished readings stay stored.
         ReadingsError: the file cannot be read or written.
-        SandboxUnavailable: no sandbox can be had.
+        SandboxUnavailable: no sandbox is available.
     """
     with Readings.writing(path_beside(path)) as readings:
         work = unread(items, certificates, settings, readings)

@@ -1,4 +1,4 @@
-"""What blind readers found: counts of votes, and the plans of one item beside its chain."""
+"""Output of blind reading: counts of votes, and one item's plans beside its chain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolhop_tools.construct.text import called
 from toolhop_tools.model import Item
 
 LISTED = 20
-"""Disputed items that are listed by name; --json has all."""
+"""Maximum disputed items listed by name; --json has all."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class ReadingTally:
     by_model: dict[str, Counter[Vote]] = field(default_factory=dict)
     without_sibling: int = 0
     disputed: list[str] = field(default_factory=list)
-    """Ids of disputed items, with the votes."""
+    """Ids of disputed items with their votes."""
     votes: list[Mapping[tuple[str, int], bool]] = field(default_factory=list)
 
     def add(self, reading: ItemReading) -> None:
@@ -47,11 +47,11 @@ class ReadingTally:
 
     @property
     def items(self) -> int:
-        """Items with a reading."""
+        """Number of items with a reading."""
         return sum(self.status.values())
 
     def to_json(self, unread: int) -> dict[str, JSON]:
-        """The counts as plain values."""
+        """Return the counts as plain values."""
         worth = effective(self.votes)
         return {
             "read": self.status[ReadStatus.READ],
@@ -72,7 +72,7 @@ class ReadingTally:
         }
 
     def lines(self, unread: int) -> Iterator[str]:
-        """The counts as text; nothing where nobody read."""
+        """Yield the counts as text; nothing if there are no readings."""
         if not self.items:
             return
         read, disputed = self.status[ReadStatus.READ], self.status[ReadStatus.DISPUTED]
@@ -94,7 +94,9 @@ def _counts(counts: Mapping[Vote, int]) -> str:
 
 
 def reading_parts(item: Item, reading: ItemReading | None) -> Iterator[RenderableType]:
-    """An item's reading, each disagreeing plan beside one that agrees, or beside the chain."""
+    """Yield an item's disagreeing plans, each beside a plan that agrees, or else beside the
+    chain.
+    """
     if reading is None:
         yield plain("read:   unread; `toolhop certify --readers MODEL` has it read")
         return
@@ -115,7 +117,6 @@ def _name(ballot: Ballot) -> str:
 
 
 def _beside(item: Item, agreeing: Ballot | None, other: Ballot) -> Table:
-    """Two plans side by side."""
     chain = [f"{hop.tool.name} → {hop.answer}" for hop in item.hops]
     left = chain if agreeing is None else list(map(_step, agreeing.steps))
     right = list(map(_step, other.steps))

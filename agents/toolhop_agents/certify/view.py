@@ -1,4 +1,4 @@
-"""What certifying a data set found: counts as tables and as JSON, and one certificate as a page."""
+"""Output of certifying a data set: counts as tables or JSON, and one certificate as a page."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from toolhop_tools.properties.words import reported
 
 @dataclass
 class Tally:
-    """Counts over certificates; no certificate is kept."""
+    """Counts over certificates; the certificates themselves are not stored."""
 
     items: tuple[Item, ...]
     broken: tuple[DataProblem, ...] = ()
-    """What is wrong with rows that have no certificate."""
+    """Problems of rows that have no certificate."""
     verdicts: Counter[HopVerdict] = field(default_factory=Counter)
     hops: Counter[HopVerdict] = field(default_factory=Counter)
     searched: Counter[HopVerdict] = field(default_factory=Counter)
-    """Hops of made items by what the search finds, which has no say in their verdict."""
+    """Search verdicts on hops of made items; they do not affect the items' own verdicts."""
     provenance: Counter[Provenance] = field(default_factory=Counter)
     defects: Counter[Defect] = field(default_factory=Counter)
     shapes: Counter[str] = field(default_factory=Counter)
     chance: Counter[str] = field(default_factory=Counter)
-    """Random runs and hits, and gold calls audited."""
+    """Numbers of audited gold calls, of random runs, and of random runs that hit."""
     official: int = 0
-    """Proven hops whose result holds the gold under ToolHop's containment rule as well."""
+    """Proven hops whose result also contains the gold under ToolHop's containment rule."""
     executions: int = 0
     unproven: list[str] = field(default_factory=list)
-    """Hops that are not proven, such as ``17/1``, with the reason."""
+    """Unproven hops, such as ``17/1``, with the reason."""
     claimed: dict[Claim, set[str]] = field(
         default_factory=lambda: {claim: set() for claim in Claim}
     )
-    """Ids of the items by claim."""
+    """Item ids by claim."""
     hop_claims: Counter[Claim] = field(default_factory=Counter)
     readings: ReadingTally = field(default_factory=ReadingTally)
 
     def add(self, certificate: Certificate, reading: ItemReading | None = None) -> None:
-        """Count one certificate, and its reading."""
+        """Count one certificate and its reading."""
         for claim in item_claims(certificate, reading):
             self.claimed[claim].add(certificate.item)
         for number, proof in enumerate(certificate.hops, 1):
@@ -90,12 +90,12 @@ class Tally:
             self.chance.update(calls=1, runs=proof.chance.runs, hits=proof.chance.hits)
 
     def chosen(self, claim: Claim) -> list[Item]:
-        """The items of which a claim holds."""
+        """Return the items for which a claim holds."""
         return [item for item in self.items if item.id in self.claimed[claim]]
 
 
 def to_json(tally: Tally) -> dict[str, JSON]:
-    """The counts as plain values."""
+    """Return the counts as plain values."""
     return {
         "items": len(tally.items),
         "certified": sum(tally.verdicts.values()),
@@ -121,7 +121,7 @@ def _unread(tally: Tally) -> int:
 
 
 def _claim(tally: Tally, claim: Claim) -> dict[str, JSON]:
-    """How many items and hops a claim holds of, and how those items differ from all."""
+    """Return how many items and hops a claim covers, and the means of those items."""
     chosen = tally.chosen(claim)
     return {"items": len(chosen), "hops": tally.hop_claims[claim], "means": {**means(chosen)}}
 
@@ -167,7 +167,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def print_tally(console: Console, tally: Tally) -> None:
-    """The tables: verdicts, where gold calls come from, what is wrong, shapes."""
+    """Print the tables: verdicts, sources of gold calls, defects and shapes."""
     table = _Shares("", tally, "Certificates")
     for one in HopVerdict:
         none = not (tally.verdicts[one] or tally.hops[one])
@@ -176,7 +176,7 @@ def print_tally(console: Console, tally: Tally) -> None:
         table.add_counts(one.value, tally.verdicts[one], tally.hops[one])
     console.print(table)
     if tally.searched:
-        # Of made items, whose verdict it does not decide.
+        # Only made items have these; the search does not decide their verdict.
         listed = ", ".join(f"{one} {count:,}" for one, count in tally.searched.most_common())
         console.print(f"Beside it, the search that sees no gold, by hop: {listed}.")
     _print_claims(console, tally)
@@ -219,7 +219,7 @@ def _hops_by(header: str, title: str, counts: Iterable[tuple[str, int]]) -> Stac
 def page(
     item: Item, certificate: Certificate, reading: ItemReading | None = None
 ) -> Iterator[RenderableType]:
-    """The parts of a page on one certificate and its reading."""
+    """Yield the parts of a page on one certificate and its reading."""
     yield Rule(plain(f"{item.id} · {certificate.verdict} · {certificate.shape}"), align="left")
     yield plain(item.question, "bold")
     yield plain(f"answer: {item.answer}")
@@ -245,7 +245,7 @@ def page(
 
 
 def _listed(claims: Set[Claim], reading: ItemReading | None) -> str:
-    """The claims that hold; that nobody read is not the same as that readers disagree."""
+    """List the claims that hold, and mark an item without readings as unread."""
     names = [claim.value for claim in Claim if claim in claims]
     return ", ".join([*names, *(["unread"] if reading is None else [])]) or "none"
 

@@ -1,1 +1,1 @@
-"""Properties of tools: the command and what it prints."""
+"""Properties of tools: the command and its output."""

@@ -1,4 +1,4 @@
-"""`toolhop check`: does every tool of a data set have the properties of a good one?"""
+"""`toolhop check`: test whether every tool of a data set has the properties of a good tool."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from toolhop_tools.readers.record import Survey
 
 
 class Tools(Steps):
-    """A check as it goes: tools done, examples, failures."""
+    """Progress of a check: finished tools, examples and failures."""
 
     _examples = _failing = 0
 
     def report(self, made: ToolReport) -> None:
-        """Count a tool that is done."""
+        """Count a finished tool."""
         self._examples += sum(executed(verdict) for verdict in made.verdicts.values())
         self._failing += bool(made.failed)
         self.step()
 
     @property
     def figures(self) -> str:
-        """Examples and failing tools so far."""
+        """Return the examples and failing tools so far, as text."""
         return f"{self._examples:,} examples, {self._failing} with failures"
 
 
@@ -118,10 +118,10 @@ def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_jso
 
 # fmt: on
 def _chosen(seen: Survey, tools: Sequence[str], flags: dict[str, Any]) -> tuple[Subject, ...]:
-    """The tools to check.
+    """Select the tools to check.
 
     Raises:
-        BadChoice: a name that fits no tool, an id or limit that fits no item.
+        BadChoice: a name matches no tool, or an id or limit matches no item.
         CertificateError: the certificates cannot be read, or are not of this data.
     """
     if not seen.dataset.items:
@@ -151,7 +151,7 @@ def _run(
     if cluster is not None:
         return _on_nodes(tools, job, lanes, cluster, progress)
     kind = anyio.run(settled, job.kind, job.limits)
-    # As Ctrl-C: the lanes' processes put their sandboxes away.
+    # Like Ctrl-C: the lanes' processes clean up their sandboxes.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with progress:
         try:

@@ -1,4 +1,4 @@
-"""A check's reports as tables and as JSON."""
+"""Reports of a check as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ class Checked:
     properties: Sequence[str]
     reports: Sequence[ToolReport]
     problems: Sequence[DataProblem]
-    """Errors of the data: rows that no tool could be read from."""
+    """Errors in the data: rows without a readable tool."""
     limits: Limits
     sandbox: str
-    """What was asked for, so that pasted calls ask for the same."""
+    """The requested sandbox, so that pasted command lines request the same."""
     count: int
     seed: int
     certificates: str = ""
-    """The file of certified gold calls, if one was given."""
+    """File of certified gold calls; empty if none was given."""
     formats: bool = False
-    """Whether texts that are not of their parameter's `format` were bad input."""
+    """Whether texts that violate their parameter's `format` counted as bad input."""
 
     @property
     def failed(self) -> bool:
-        """Whether anything did not hold."""
+        """Whether any row is unusable or any property fails."""
         return bool(self.problems) or any(report.failed for report in self.reports)
 
     def lines(self, subject: Subject, found: CounterExample) -> list[str]:
-        """The command lines that show a counter-example."""
+        """Return command lines that reproduce a counter-example."""
         limits, sandbox = self.limits, self.sandbox
         return [*command_lines(found, subject, self.data, limits=limits, sandbox=sandbox)]
 
 
 def totals(checked: Checked) -> dict[str, Counter[str]]:
-    """For each property how many tools held, failed, had nothing to judge; and the examples."""
+    """Count, for each property, the examples and the tools that hold, fail or do not apply."""
     found: dict[str, Counter[str]] = {name: Counter() for name in checked.properties}
     for report in checked.reports:
         for name, verdict in report.verdicts.items():
@@ -71,13 +71,13 @@ def totals(checked: Checked) -> dict[str, Counter[str]]:
 
 
 def classes(checked: Checked) -> dict[ToolClass, int]:
-    """How many tools each class was found of."""
+    """Return the number of tools in each class."""
     found = Counter(one for report in checked.reports for one in report.classes)
     return {one: found[one] for one in ToolClass}
 
 
 def word(verdict: PropertyVerdict) -> str:
-    """``holds``, ``fails`` or ``not applicable``."""
+    """Return ``holds``, ``fails`` or ``not applicable``."""
     match verdict:
         case Holds():
             return "holds"
@@ -88,12 +88,12 @@ def word(verdict: PropertyVerdict) -> str:
 
 
 def executed(verdict: PropertyVerdict) -> int:
-    """Examples that were judged."""
+    """Return the number of examples judged."""
     return 0 if isinstance(verdict, NotApplicable) else verdict.executed
 
 
 def print_report(console: Console, checked: Checked) -> None:
-    """A row a tool, the counter-examples, and a row a property."""
+    """Print the table of tools, the counter-examples, and the table of properties."""
     console.print(tool_table(checked))
     for problem in checked.problems:
         console.print(plain(f"unusable row: {problem.rule}: {problem}", "yellow"))
@@ -119,7 +119,9 @@ _HEADS = {
 
 
 def tool_table(checked: Checked) -> StackedTable:
-    """Examples that were judged by tool and property; ``FAIL`` where it does not hold."""
+    """Return a table of examples judged by tool and property, with ``FAIL`` for a failing
+    property.
+    """
     table = StackedTable(framed=False)
     table.add_columns("tool", prose=True)
     for name in checked.properties:
@@ -157,7 +159,7 @@ def _remark(checked: Checked, subject: Subject, remark: CounterExample) -> Rende
 
 
 def property_table(checked: Checked) -> StackedTable:
-    """How many tools hold, by property."""
+    """Return a table of how many tools hold and fail, by property."""
     table = StackedTable("property", framed=False)
     table.add_columns("holds", "fails", "n/a", "examples", right=True)
     table.add_columns("what it says", prose=True)
@@ -179,7 +181,7 @@ _REMARKED = {
 
 
 def summary(checked: Checked, seconds: float) -> str:
-    """The last line, on standard error."""
+    """Return the summary line for standard error."""
     examples = sum(count["executed"] for count in totals(checked).values())
     failing = sum(bool(report.failed) for report in checked.reports)
     counts = classes(checked)
@@ -196,7 +198,7 @@ def summary(checked: Checked, seconds: float) -> str:
 
 
 def not_asked(checked: Checked) -> str:
-    """A line on tools whose gold call nobody knows; empty where there are none."""
+    """Return a note on tools without a known gold call; empty if there are none."""
     verdicts = [report.verdicts.get("gold-call") for report in checked.reports]
     number = verdicts.count(NotApplicable(NOT_ASKED))
     if not number:
@@ -208,7 +210,7 @@ def not_asked(checked: Checked) -> str:
 
 
 def to_json(checked: Checked) -> JSON:
-    """Everything as plain values: the same for the same data, seed and number of examples."""
+    """Return everything as plain values, equal for equal data, seed and number of examples."""
     properties: dict[str, JSON] = {
         name: {"says": PROPERTIES[name], **dict(count)} for name, count in totals(checked).items()
     }

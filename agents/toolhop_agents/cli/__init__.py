@@ -1,4 +1,4 @@
-"""The command line. Each command's module is imported when it is used: help must be instant."""
+"""The command line. Each command's module is imported on use, so that help is instant."""
 
 from __future__ import annotations
 
@@ -65,23 +65,23 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "openenv": ("adapters.command", "Serve items as an environment of OpenEnv, for trainers."),
     "completion": ("cli.completion", "Print completion for bash, zsh or fish."),
 }
-"""By name: the module of `toolhop_agents` that has the command, and its line of help."""
+"""Module of `toolhop_agents` and one-line help of each command, by name."""
 PREFIX = "TOOLHOP"
-"""Of the variables that set flags."""
+"""Prefix of the environment variables that set flags."""
 EXIT_EPISODES, EXIT_USAGE, EXIT_MISSING = 1, 2, 3
-"""Exit codes beside 0: episodes failed, bad input, a prerequisite is missing."""
+"""Exit codes other than 0: failed episodes, bad input, missing prerequisite."""
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, as in shells."""
 
 
 def nearest(given: str, allowed: Iterable[str]) -> str:
-    """`` (did you mean X?)``, or nothing where none of what is allowed is like it."""
+    """Return `` (did you mean X?)``, or an empty string if no allowed name is similar."""
     near = get_close_matches(given, allowed, n=1, cutoff=0.6)
     return f" (did you mean {near[0]}?)" if near else ""
 
 
 class _NotEmpty:
-    """A flag's callback that refuses an empty text, which a script's unset variable leaves."""
+    """A flag callback that rejects an empty value, as left by a script's unset variable."""
 
     def __init__(self, then: Callable[..., object] | None) -> None:
         self._then = then
@@ -95,9 +95,9 @@ class _NotEmpty:
 
 
 def _name_variables(command: click.Command, prefix: str) -> None:
-    """Name each flag's variable by the flag; click goes by what the value is called inside.
+    """Name each environment variable after its flag; click uses the name of the parameter.
 
-    A flag with a former name has a variable under both, as a configuration file does.
+    A renamed flag has a variable under both names, just as it has keys in a configuration file.
     """
     for flag in command.params:
         if isinstance(flag, click.Option):
@@ -113,7 +113,7 @@ def _name_variables(command: click.Command, prefix: str) -> None:
 
 
 def _tell_of_unknown_variables(command: click.Command, prefix: str) -> None:
-    """Warn of variables that look as if they set a flag of the command, and set none."""
+    """Warn of variables that look like flags of the command but are not."""
     known = {name for flag in command.params for name in flag.envvar or ()}
     for name in sorted(os.environ):
         if name.startswith(f"{prefix}_") and name not in known:
@@ -124,7 +124,7 @@ class Lazy(click.Group):
     """A group whose commands are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All commands, without importing one."""
+        """Return all command names without importing any command."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -140,7 +140,7 @@ class Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which one is meant."""
+        """Find the command, or suggest the nearest name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(
                 f"no command {args[0]!r}{nearest(args[0], COMMANDS)}; give one of "
@@ -149,7 +149,7 @@ class Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands that begin so, without importing one."""
+        """Complete command names without importing any command."""
         found = [
             CompletionItem(name, help=about)
             for name, (_, about) in COMMANDS.items()
@@ -158,7 +158,7 @@ class Lazy(click.Group):
         return found or super().shell_complete(ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table above."""
+        """List the commands from `COMMANDS`."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
 
@@ -184,7 +184,7 @@ def main() -> None:
         error.show()
         sys.exit(EXIT_USAGE)
     except click.UsageError as error:
-        # As it stands: its first word may be a name, whose letters matter.
+        # Not capitalized: the first word may be a name.
         text = error.format_message().removesuffix(".")
         fix = "".join(f"\n  fix: {one}" for one in _fixes(error))
         say(f"toolhop: {text}{fix}")
@@ -210,7 +210,7 @@ def main() -> None:
 
 
 def _fixes(error: click.UsageError) -> Iterator[str]:
-    """What to do about an error that click found; ours say it themselves."""
+    """Yield fixes for an error raised by click; our own errors include theirs."""
     context = error.ctx or _named()
     flags = [one for one in context.command.params if isinstance(one, click.Option)]
     if isinstance(error, click.NoSuchOption):
@@ -230,13 +230,13 @@ def _fixes(error: click.UsageError) -> Iterator[str]:
 
 
 def _is_clicks(error: BaseException) -> bool:
-    """Whether click raised an error, and none of our commands."""
+    """Whether click raised the error, not one of our commands."""
     *_, (frame, _) = walk_tb(error.__traceback__)
     return str(frame.f_globals["__name__"]).partition(".")[0] == "click"
 
 
 def _named() -> click.Context:
-    """The command that the command line names: click's errors of parsing do not say it."""
+    """Find the command named on the command line; click's parsing errors do not include it."""
     context = click.Context(root, info_name="toolhop")
     for word in sys.argv[1:]:
         if not isinstance(context.command, click.Group):
@@ -247,7 +247,7 @@ def _named() -> click.Context:
 
 
 def _given(param: click.Parameter) -> str:
-    """How a parameter is given, and what it is."""
+    """Describe how to give a parameter, and what it means."""
     if not isinstance(param, click.Option):
         return f"give {param.human_readable_name}"
     value = "" if param.is_flag else f" {param.make_metavar(click.Context(click.Command('')))}"

@@ -1,4 +1,4 @@
-"""`toolhop call`: one call of one tool in the sandbox, as reports of `toolhop check` show it."""
+"""`toolhop call`: make one call of one tool in the sandbox, as suggested by `toolhop check`."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def _object(text: str) -> dict[str, JSON]:
 
 
 def find_tool(known: tuple[Subject, ...], name: str) -> Tool:
-    """The tool that a name means: ``item::tool``, or a tool's name that one tool has.
+    """Find a tool by ``item::tool``, or by its name if only one tool has it.
 
     Raises:
-        BadChoice: none, or several.
+        BadChoice: no tool matches, or several do.
     """
     exact = [subject for subject in known if subject.id == name]
     matches = exact or [subject for subject in known if subject.tool.name == name]
@@ -107,7 +107,7 @@ async def _call(
 
 
 def _shown(outcome: Outcome) -> JSON:
-    """An outcome as an object; a result as the value that it is."""
+    """Convert an outcome to an object; a result is included as its JSON value."""
     plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
     if isinstance(outcome, Returned):
         plain["value"] = json.loads(str(plain.pop("json_text")))

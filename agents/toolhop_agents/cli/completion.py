@@ -1,4 +1,4 @@
-"""`toolhop completion`: completion of commands, flags and paths in bash, zsh and fish."""
+"""`toolhop completion`: complete commands, flags and paths in bash, zsh and fish."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.shell_completion import get_completion_class
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_TOOLHOP_COMPLETE"
 ZSH_NEEDS = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
-"""What a zsh whose settings load no completion lacks."""
+"""Setup that a zsh needs if its configuration does not load completion."""
 
 
 @click.command()
@@ -30,7 +30,7 @@ def completion(ctx: click.Context, /, shell: str | None) -> None:
     if kind is None:
         given = f"$SHELL is {shell}" if shell else "$SHELL is not set"
         raise click.UsageError(f"{given}; give one of {', '.join(SHELLS)}")
-    # Of the base class: click's own for bash starts a bash to ask for its version.
+    # The base class's method: click's bash class starts a bash to check its version.
     template = kind(ctx.find_root().command, {}, "toolhop", VARIABLE)
     script = template.source_template % template.source_vars()
     click.echo((ZSH_NEEDS if shell == "zsh" else "") + script.strip())

@@ -1,4 +1,4 @@
-"""Faults as a person at the terminal reads them: one message, an exit code, no traceback."""
+"""Report faults to the person at the terminal: one message, an exit code, no traceback."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 def exit_code(error: Exception) -> int | None:
-    """The exit code for a fault that has a message for the user; None for a bug of ours.
+    """Return the exit code of a fault that has a message for the user; None for an internal bug.
 
-    Of several kinds that it is, the first in the table counts.
+    If the error matches several types in the table, the first one decides.
     """
     return next((code for kind, code in _CODES if isinstance(error, kind)), None)

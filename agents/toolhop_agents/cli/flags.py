@@ -1,4 +1,4 @@
-"""Flags that several commands have: the same thing has one name, one default and one help text."""
+"""Flags shared by several commands, each with one name, one default and one help text."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from toolhop_tools.secrets import http_url
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST = 10**9
-"""Of any count: more of anything is a slip, and would not end."""
+"""Maximum of any count. A larger value is surely a typo, and the command would never finish."""
 
 
 def allowed(kind: click.IntRange | click.FloatRange) -> str:
-    """The range, such as ``x>=1``."""
+    """Describe the range, such as ``x>=1``."""
     return kind._describe_range()  # noqa: SLF001 -- click has no public name for it
 
 
 class Whole(click.IntRange):
-    """A whole number in a range, at most `MOST`."""
+    """An integer in a range, at most `MOST`."""
 
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 -- a text or a number, which click types as the number alone
-        """The number."""
+        """Convert to an integer in the range."""
         found = int(super().convert(value, param, ctx))
         if found > (self.max or MOST):
             self.fail(f"{found} is too large: at most {MOST:,} are allowed", param, ctx)
@@ -35,14 +35,14 @@ class Whole(click.IntRange):
 
 
 class Checked(click.types.StringParamType):
-    """A text that a function has nothing against; what it raises ValueError with is reported."""
+    """A string that a function validates; its ValueErrors are reported."""
 
     def __init__(self, name: str, check: Callable[[str], object]) -> None:
         self.name = name
         self._check = check
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text."""
+        """Return the string if it is valid."""
         try:
             self._check(value)
         except ValueError as error:
@@ -56,7 +56,7 @@ def _not_blank(text: str) -> None:
 
 
 ADDRESS = Checked("url", http_url)
-"""The URL of a server, checked before anything is sent."""
+"""URL of a server, validated before anything is sent."""
 NAME = Checked("name", _not_blank)
 
 
@@ -71,7 +71,7 @@ class Number(click.FloatRange):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> float:
-        """The number."""
+        """Convert to a finite number in the range."""
         found = float(super().convert(value, param, ctx))
         if not math.isfinite(found):
             self.fail(f"{found} is not in the range {allowed(self)}", param, ctx)
@@ -79,13 +79,13 @@ class Number(click.FloatRange):
 
 
 def data_option(function: F) -> F:
-    """``--data``, with the built-in set as default."""
+    """Add ``--data``, with the built-in set as default."""
     text = "A data set of `toolhop data list`, a file or folder, or READER:PATH."
     return click.option("--data", default="builtin", show_default=True, help=text)(function)
 
 
 def overwrite_option(function: F) -> F:
-    """``--overwrite``: nothing that is there is replaced without it (`export.files.check_free`)."""
+    """Add ``--overwrite``, without which no file is replaced (`export.files.check_free`)."""
     return click.option("--overwrite", is_flag=True, help="Replace what is there.")(function)
 
 
@@ -100,17 +100,17 @@ item_option = click.option("--item", metavar="ID", help="Show this item alone.")
 
 
 def discordant_option(default: int) -> Callable[[F], F]:
-    """``--discordant``."""
+    """Add ``--discordant``."""
     text = "Discordant pairs listed for a comparison; --json has all."
     return click.option("--discordant", type=Whole(min=0), default=default, help=text)
 
 
 def items_option(**attributes: Any) -> Callable[[F], F]:  # noqa: ANN401 -- click takes attributes of many types
-    """``--items``."""
+    """Add ``--items``."""
     return click.option("--items", type=Whole(1, 100_000), help="Items to make.", **attributes)
 
 
 def port_option(default: int) -> Callable[[F], F]:
-    """``--port``."""
+    """Add ``--port``."""
     text = "Port to listen at; 0 for any free one. The address is printed."
     return click.option("--port", type=Whole(0, 65535), default=default, help=text)

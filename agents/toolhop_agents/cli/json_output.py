@@ -1,4 +1,4 @@
-"""Results for programs and papers on standard output."""
+"""Write results for programs and papers to standard output."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def json_option(function: F) -> F:
-    """``--json``."""
+    """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout.")(function)
 
 
 def write_json(value: object) -> None:
-    """Write a value to standard output."""
-    # Bytes: JSON is UTF-8 whatever the terminal's encoding.
+    """Write a value as JSON to standard output."""
+    # Written as bytes: JSON is UTF-8 whatever the terminal's encoding.
     click.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())
 
 
 def table_format(function: F) -> F:
-    """``--format``: `toolhop_agents.table.table_console` prints tables in it."""
+    """Add ``--format``, which `toolhop_agents.table.table_console` reads."""
 
     @wraps(function)
     def command(*args: object, **flags: object) -> object:

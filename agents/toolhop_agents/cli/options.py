@@ -1,4 +1,4 @@
-"""Flags from settings: a field of a settings model with a `Flag` is an option of the command."""
+"""Options from settings: each field of a settings model with a `Flag` is an option."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ from toolhop_env.levels import Template
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     section.value: in_section(RunSettings, section) for section in Section
 }
-"""Settings of a run by the heading of their flags in help texts."""
+"""Names of the run settings under each heading of the help text."""
 PRICE = Checked("price", parse)
-"""What tokens cost."""
+"""Price of a model's tokens."""
 DEFAULT_AGENT = str(RunSettings().agent)
-"""Who plays where nobody is named."""
+"""Agent that plays if none is named."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class AnyPath(click.Path):
-    """A path that is not blank: click takes a blank one for the current folder."""
+    """A path that is not blank; click would read a blank path as the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 -- `click.ParamType.convert` is declared with Any, and an override may not narrow it
-        """The path."""
+        """Return the path if it is not blank."""
         if not str(value).strip():
             self.fail("it is blank; give a path", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class Sectioned(click.Command):
-    """A command whose help has its own flags first, then those of a run under `SECTIONS`."""
+    """A command whose help lists its own flags first, then the flags of a run under `SECTIONS`."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write all flags."""
+        """Write all flags, grouped by section."""
         records = {one.name: record for one in self.get_params(ctx)
                    if (record := one.get_help_record(ctx)) is not None}  # fmt: skip
         of_a_run = {name for names in SECTIONS.values() for name in names}
@@ -68,7 +68,7 @@ class Sectioned(click.Command):
 
 
 def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[click.Option]:
-    """An option for each field that has a `Flag`, in the fields' order."""
+    """Create an option for each field that has a `Flag`, in field order."""
     options = []
     for name, field in model.model_fields.items():
         if name not in leave_out and (flag := flag_of(field)) is not None:
@@ -78,7 +78,9 @@ def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[c
 
 
 def resuming_options(model: type[BaseModel], names: Container[str]) -> Iterator[click.Option]:
-    """The options of these fields for a command that resumes: what is kept is their default."""
+    """Yield the options of these fields for a command that resumes; stored values are the
+    defaults.
+    """
     for option in options_of(model):
         if option.name in names:
             option.default, option.show_default = None, False
@@ -86,18 +88,18 @@ def resuming_options(model: type[BaseModel], names: Container[str]) -> Iterator[
 
 
 def given(ctx: click.Context) -> list[str]:
-    """Names of the options that the user set, by a flag, a variable or a file."""
+    """Return the names of the options that the user set by a flag, a variable or a file."""
     default = ParameterSource.DEFAULT
     return [name for name in ctx.params if ctx.get_parameter_source(name) not in (None, default)]
 
 
 def setting_option(name: str, to: str = "", **changes: Any) -> Callable[[F], F]:  # noqa: ANN401 -- click takes attributes of many types
-    """The option of a setting of a run, for a command that has few of them.
+    """Add the option of one run setting, for a command that has only a few of them.
 
     Args:
-        name: the setting's.
-        to: the parameter that takes the value; named as the setting if empty.
-        changes: attributes of `click.Option` that are others here, such as ``default``.
+        name: name of the setting.
+        to: name of the parameter that receives the value; the setting's name if empty.
+        changes: attributes of `click.Option` to override, such as ``default``.
     """
     field = RunSettings.model_fields[name]
     names, attributes = _attributes(name, field, cast("Flag", flag_of(field)))
@@ -105,7 +107,7 @@ def setting_option(name: str, to: str = "", **changes: Any) -> Callable[[F], F]:
 
 
 def _attributes(name: str, field: FieldInfo, flag: Flag) -> tuple[Sequence[str], dict[str, Any]]:
-    """The flag's names, and what click has to know of it."""
+    """Return the flag's names and the attributes of its `click.Option`."""
     kind, several = _type(field)
     if name.endswith("base_url"):
         kind = ADDRESS
@@ -129,7 +131,7 @@ def _attributes(name: str, field: FieldInfo, flag: Flag) -> tuple[Sequence[str],
         "type": kind, "multiple": several, "metavar": flag.metavar or _metavar(kind),
         "help": flag.help, "show_default": True,
     }  # fmt: skip
-    if default is not None:  # a flag with a default, even of None, is never missed
+    if default is not None:  # click never treats a flag with a default, even None, as missing
         given["default"] = default
     if flag.parse:
         given["callback"] = _parsed(flag.parse, field.default)
@@ -139,7 +141,7 @@ def _attributes(name: str, field: FieldInfo, flag: Flag) -> tuple[Sequence[str],
 
 
 def _metavar(kind: object) -> str | None:
-    """What stands for a number in help texts; None for what click writes."""
+    """Return the metavar of a number in help texts; None keeps click's own."""
     if isinstance(kind, Whole):
         return "N"
     return "NUMBER" if isinstance(kind, Number) else None
@@ -158,7 +160,7 @@ def _parsed(parse_text: Callable[[str], object], default: object) -> Callable[..
 
 
 def _type(field: FieldInfo) -> tuple[Any, bool]:
-    """How click reads a field's values, and whether the flag may be repeated."""
+    """Return click's type for a field, and whether the flag may be repeated."""
     kind = _bare(field.annotation)
     if get_origin(kind) is tuple:
         return click.STRING, True
@@ -174,7 +176,7 @@ def _type(field: FieldInfo) -> tuple[Any, bool]:
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401 -- any type annotation
-    """The annotation without `None` and without metadata."""
+    """Strip `None` and metadata from an annotation."""
     if get_origin(annotation) in (Union, types.UnionType):
         kinds = [one for one in get_args(annotation) if one is not type(None)]
         return _bare(kinds[0]) if len(kinds) == 1 else str
@@ -184,7 +186,7 @@ def _bare(annotation: Any) -> Any:  # noqa: ANN401 -- any type annotation
 
 
 def _bounds(field: FieldInfo) -> dict[str, Any]:
-    """Click's words for the bounds of a field that is a number."""
+    """Return the bounds of a numeric field as click arguments."""
     shown = TypeAdapter(field.rebuild_annotation()).json_schema()
     number = shown.get("anyOf", [shown])[0]
     found: dict[str, Any] = {}
@@ -200,7 +202,9 @@ def _bounds(field: FieldInfo) -> dict[str, Any]:
 
 
 def config(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
-    """Take a TOML file's keys as defaults: the command line and the environment win."""
+    """Use the keys of a TOML file as defaults; the command line and the environment override
+    them.
+    """
     if path is None:
         return None
     try:
@@ -226,7 +230,7 @@ def config(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | 
 
 
 def _of_type(flag: click.Parameter, value: object, path: Path) -> object:
-    """A value that a flag can take: a list is one where it may be repeated, and there alone."""
+    """Check a value for a flag; only a repeatable flag may have a list."""
     several = isinstance(flag, click.Option) and flag.multiple
     for one in value if several and isinstance(value, list) else [value]:
         switch = isinstance(flag, click.Option) and flag.is_flag
@@ -236,10 +240,10 @@ def _of_type(flag: click.Parameter, value: object, path: Path) -> object:
 
 
 def values_of(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Flags as values of settings of the same name.
+    """Convert flags to setting values of the same names.
 
     Raises:
-        TemplateError: the template's file cannot be used.
+        TemplateError: the template file cannot be used.
     """
     values = dict(flags)
     if values.get("template"):
@@ -248,10 +252,10 @@ def values_of(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> RunSettings:
-    """The flags as settings.
+    """Convert flags to settings.
 
     Raises:
-        click.UsageError: they contradict each other, or one is out of range.
+        click.UsageError: flags contradict each other, or a value is out of range.
     """
     if flags["agent"] is not None and flags["model"]:
         raise click.UsageError("--agent and --model are given: give one of them")
@@ -271,17 +275,20 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> RunSettings:
 def refuse_unused(
     ctx: click.Context, settings: Mapping[str, Any], goes_with: Mapping[str, str] = GOES_WITH
 ) -> None:
-    """See that no flag was given, anywhere, that means nothing with these settings.
+    """Reject flags that have no effect with these settings, wherever they were set.
 
     Args:
-        ctx: the command's.
-        settings: by name.
-        goes_with: by flag, the setting that it means nothing without.
+        ctx: context of the command.
+        settings: settings by name.
+        goes_with: the setting that each flag needs, by flag.
 
     Raises:
-        click.UsageError: one was.
+        click.UsageError: a flag has no effect.
     """
-    asked = {"model": "gguf", "cache": "judge"}  # a file is a model, and judges' replies are kept
+    asked = {
+        "model": "gguf",
+        "cache": "judge",
+    }  # a model file is a model; judges' replies are cached too
     for name in given(ctx):
         owner = goes_with.get(name, "")
         used = (owner, asked.get(owner, owner), asked.get(name, owner))
@@ -295,16 +302,16 @@ def refuse_unused(
 
 
 def announce_default(settings: Mapping[str, Any]) -> None:
-    """Say who plays where nobody was named."""
+    """Print the default agent if none was named."""
     if not any(settings.get(one) for one in ("agent", "model", "gguf")):
         say(f"agent: {DEFAULT_AGENT}, which is scripted; --model gives a model")
 
 
 def checked(values: Mapping[str, Any]) -> RunSettings:
-    """Settings of which everything that can be is checked here, before anything starts.
+    """Build settings, and check everything that can be checked before the run starts.
 
     Raises:
-        click.UsageError: one is out of range.
+        click.UsageError: a value is out of range.
     """
     try:
         settings = RunSettings(**values)
@@ -342,7 +349,7 @@ def _check_address_has_use(flags: Mapping[str, Any]) -> None:
 
 
 def _check_cluster(settings: RunSettings) -> None:
-    """Refuse what nodes cannot do."""
+    """Reject settings that do not work on cluster nodes."""
     if settings.approve:
         raise click.UsageError("--approve asks at this terminal: leave out --executor ray, or it")
     if settings.gguf is not None:
@@ -354,7 +361,7 @@ def _check_cluster(settings: RunSettings) -> None:
 
 
 def cluster_options(command: click.Command) -> click.Command:
-    """Give a command the two flags that say where work is done, as `toolhop run` has them."""
+    """Give a command the flags ``--executor`` and ``--ray-address`` of `toolhop run`."""
     at = next(at for at, one in enumerate(command.params) if one.name == "sandbox")
     own = ("executor", "ray_address")
     command.params[at:at] = [one for one in options_of(RunSettings) if one.name in own]
@@ -362,10 +369,10 @@ def cluster_options(command: click.Command) -> click.Command:
 
 
 def cluster_of(flags: Mapping[str, Any]) -> Cluster | None:
-    """The cluster that the flags ask for; None for this machine.
+    """Return the cluster that the flags request; None for this machine.
 
     Raises:
-        click.UsageError: Ray is not installed, or an address is given for this machine.
+        click.UsageError: Ray is not installed, or an address is given without Ray as the executor.
     """
     _check_address_has_use(flags)
     settings = checked({name: flags[name] for name in ("executor", "ray_address")})
@@ -373,10 +380,10 @@ def cluster_of(flags: Mapping[str, Any]) -> Cluster | None:
 
 
 def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: RunSettings) -> None:
-    """See that what is given asks for no other run.
+    """Check that the given flags do not change the settings of the stored run.
 
     Raises:
-        click.UsageError: it does.
+        click.UsageError: a flag contradicts a stored setting.
     """
     if ctx.get_parameter_source("ray_address") is not ParameterSource.DEFAULT:
         _check_address_has_use(wanted.model_dump())

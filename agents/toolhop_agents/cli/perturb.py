@@ -1,4 +1,4 @@
-"""`toolhop perturb`: certified items as scenarios, each with a label that was shown by running."""
+"""`toolhop perturb`: turn certified items into scenarios whose labels are shown by running."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
 
 # fmt: on
 async def _make(work: Work, kept: FamilyFile) -> bool:
-    """Make the families that are not there yet; True where a signal cut it off."""
+    """Generate the families still missing; return True if a signal interrupted the work."""
     shown = Steps(ErrorConsole(), "perturb", len(work.chosen))
 
     def add(item: Item, family: Family | None) -> None:
@@ -118,7 +118,7 @@ async def _make(work: Work, kept: FamilyFile) -> bool:
 
 
 def print_yields(console: Console, figures: Mapping[str, Any]) -> None:
-    """What was made, and what was refused and why: `yields_json` as a table."""
+    """Print the scenarios made, and those refused with the reason: `yields_json` as a table."""
     table = StackedTable("scenario", title="Items made")
     table.add_columns("unsolvable", "solvable", "refused", right=True)
     table.add_columns("because", prose=True)

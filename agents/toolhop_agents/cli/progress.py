@@ -1,4 +1,4 @@
-"""What is under way, as it goes: counts, figures so far, time left."""
+"""Live progress: counts, figures so far, time left."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from toolhop_env.spending import spent_on
 from toolhop_env.trace import Event, Replied
 
 PLAIN_EVERY_S = 5.0
-"""Seconds between lines where the output is not a terminal, and something was counted."""
+"""Seconds between lines if the output is not a terminal and the count has changed."""
 QUIET_S = 30.0
-"""Seconds after which there is a line although nothing was counted."""
+"""Seconds after which a line is printed even if the count has not changed."""
 CAUSE_CHARS = 100
-"""Of the end of what made an episode errored."""
+"""Maximum length of the reason shown for an errored episode, in characters."""
 
 
 class ErrorConsole(Console):
-    """Rich's console on standard error; the strings that it prints may be foreign."""
+    """Rich's console on standard error, safe for untrusted strings."""
 
     def __init__(self) -> None:
         super().__init__(stderr=True)
 
     def print(self, *objects: object, **options: Any) -> None:  # noqa: ANN401 -- passed on to `Console.print`, which types each
-        """See `Console.print`; strings have no markup."""
+        """Print as `Console.print` does, but without markup in strings."""
         super().print(*(plain(o) if isinstance(o, str) else o for o in objects), **options)
 
 
 class _Bar(rich_progress.Progress):
-    """A bar, and a line of figures below it: beside it they would be a column of single words."""
+    """A bar with the figures on the line below it; beside it they would wrap at every word."""
 
     def __init__(self, steps: Steps, *columns: rich_progress.ProgressColumn) -> None:
         self._steps = steps
@@ -50,25 +50,25 @@ class _Bar(rich_progress.Progress):
         super().__init__(*columns, console=console, disable=not console.is_terminal)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """The lines at each refresh: the figures hold the age of the last reply."""
+        """Rebuild the lines at each refresh: the figures include the age of the last reply."""
         yield from super().get_renderables()
         if figures := self._steps.figures:
             yield plain(figures)
 
 
 class Steps:
-    """Equal steps of a known number: a live line on a terminal, a plain one now and then."""
+    """Progress in equal steps: a live line on a terminal, otherwise a plain line now and then."""
 
     def __init__(
         self, console: Console, what: str, total: int | None = None, done: int = 0
     ) -> None:
-        """Show `total` steps, of which some may be `done`; without a total, from `start` on."""
+        """Show `total` steps, `done` of them finished; without a total, wait for `start`."""
         self.console, self._what = console, what
         self._total, self._done = total or 0, done
         self._said = time.monotonic()
         self._lines = 0
         self._stale = False
-        """Whether plain lines were printed, and more was counted since the last."""
+        """Whether the count has changed since the last plain line."""
         one_line = Column(no_wrap=True, overflow="ellipsis")
         self._bar = _Bar(
             self,
@@ -98,12 +98,12 @@ class Steps:
         self._task = self._bar.add_task(self._what, total=total, completed=self._done)
 
     def step(self, _: object = None) -> None:
-        """Count one."""
+        """Count one step."""
         self._done += 1
         self.show()
 
     def show(self) -> None:
-        """Show what has come of it so far."""
+        """Show the progress so far."""
         if self._task is not None:
             self._bar.update(self._task, completed=self._done)
         if self.console.is_terminal:
@@ -121,12 +121,12 @@ class Steps:
 
     @property
     def figures(self) -> str:
-        """What is known so far, beside the count."""
+        """Figures to show beside the count."""
         return ""
 
 
 class Episodes(Steps):
-    """Episodes of an agent, as they end; between the ends their turns."""
+    """Progress over an agent's episodes, with the turns of those under way."""
 
     _calls = _failed = _turns = _tokens = 0
     _cause = ""
@@ -161,14 +161,16 @@ class Episodes(Steps):
         super().start(total)
 
     def event(self, event: Event) -> None:
-        """Count a reply that was asked for."""
+        """Count a reply from a model."""
         if isinstance(event, Replied) and event.reply.origin is Origin.ASKED:
             self._turns += 1
             self._tokens += spent_on([event.reply]).tokens
             self._replied_at = time.monotonic()
 
     def result(self, judged: Attempt) -> None:
-        """Count a finished episode. An errored one is not done: it may be played again."""
+        """Count a finished episode. An errored one does not count as done: it may be played
+        again.
+        """
         verdict = judged.verdict
         self._errored.discard(judged.key)
         if isinstance(verdict, Score):
@@ -178,12 +180,12 @@ class Episodes(Steps):
             self._failed += verdict.conduct.failed_calls
         else:
             self._errored.add(judged.key)
-            # Who was asked comes first, what came of it last.
+            # A reason begins with who was asked, and ends with the cause.
             self._cause = (verdict.reason.splitlines() or [""])[0][-CAUSE_CHARS:]
         self.show()
 
     def _add(self, benchmark: Benchmark, score: Score) -> None:
-        """Count an episode's part in the leading measure, or in those of which that is the mean."""
+        """Add an episode's score to the leading measure, or to the measures that it averages."""
         if self._lead is None:
             self._lead = benchmark.lead
             self._sums = dict.fromkeys(self._lead.mean_of or (self._lead.name,), (0.0, 0.0))
@@ -193,8 +195,9 @@ class Episodes(Steps):
 
     @property
     def figures(self) -> str:
-        """The leading measure and call errors so far, what a model was asked, and errored episodes
-        with the last cause, where there are any.
+        """The leading measure, failed calls, turns and tokens so far.
+
+        If episodes errored, also their number and the last reason.
         """
         found = []
         if self._lead is not None and all(of for _, of in self._sums.values()):

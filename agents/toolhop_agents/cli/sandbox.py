@@ -1,6 +1,7 @@
-"""``toolhop sandbox``: make the image, find out what this machine can run, clear up.
+"""``toolhop sandbox``: build the image, examine this machine, clean up.
 
-stdout is data, stderr is talk. Exit codes: 0 done, 2 usage, 3 something is missing on this machine.
+Data goes to stdout, messages to stderr. Exit codes: 0 done, 2 usage, 3 something is missing on this
+machine.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def connected() -> Iterator[DockerClient]:
-    """A client of the engine, closed at the end."""
+    """Yield a client of the Docker engine, and close it at the end."""
     from docker.errors import DockerException
     from requests.exceptions import RequestException
 

@@ -1,7 +1,7 @@
-"""Addresses of models that stand in a folder: no key goes to one that this command does not name.
+"""Model addresses stored in a run folder: no key is sent to one that this command does not name.
 
-A folder may be somebody else's. Its settings say where models are asked, and the keys are those of
-whoever resumes it.
+A folder may come from somebody else. Its settings choose the addresses of models, but the keys
+belong to whoever resumes it.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ OPENAI, KEY = "openai", "OPENAI_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class StoredAddress:
-    """Where a folder has models asked."""
+    """A stored address of a model."""
 
     flag: str
-    """That names the address."""
+    """Flag that names the address."""
     models: str
-    """As the setting has them: one, or judges with commas."""
+    """The models, as in the setting: one, or several judges separated by commas."""
     base_url: str | None
     options: tuple[str, ...] = ()
-    """Further parameters of the requests, which may take values from the environment."""
+    """Further request parameters, which may refer to environment variables."""
 
     @property
     def keys(self) -> Iterator[str]:
-        """What is sent to the address that nobody else may have; nothing to OpenAI's own."""
+        """Secrets that would be sent to the address, except an OpenAI key sent to OpenAI."""
         for model in filter(None, map(str.strip, self.models.split(","))):
             provider, slash, _ = model.removeprefix("litellm/").partition("/")
             if not slash or (provider == OPENAI and is_openai(self.base_url)):
                 continue
             if provider != OPENAI:
-                # litellm looks for keys in many variables, and in files of clouds.
+                # litellm looks for keys in many variables and in cloud credential files.
                 yield f"keys of {provider}"
             elif len(key := os.environ.get(KEY, "")) >= LEAST and key not in PLACEHOLDERS:
                 yield KEY
@@ -52,7 +52,7 @@ class StoredAddress:
 
 
 def of_run(settings: RunSettings) -> Iterator[StoredAddress]:
-    """Those of a run."""
+    """Yield the stored addresses of a run."""
     for asked in ("model", "simulator", "user_model", "judge"):
         name = "base_url" if asked == "model" else f"{asked}_base_url"
         options = settings.request_options if asked == "model" else ()
@@ -61,15 +61,15 @@ def of_run(settings: RunSettings) -> Iterator[StoredAddress]:
 
 
 def refuse_unnamed(folder: Path, stored: Iterable[StoredAddress], named: Container[str]) -> None:
-    """See that each address that a key would be sent to is named, by a flag or `BASE_URL`.
+    """Check that every address that would receive a key is named by a flag or `BASE_URL`.
 
     Args:
-        folder: that holds the settings.
-        stored: its addresses.
-        named: flags, such as ``--base-url``, that this command gives.
+        folder: the folder that holds the settings.
+        stored: the addresses in the folder.
+        named: flags given to this command, such as ``--base-url``.
 
     Raises:
-        click.UsageError: one is not.
+        click.UsageError: an address would receive a key and is not named.
     """
     for one, keys in _unnamed(stored, named):
         raise click.UsageError(
@@ -79,12 +79,12 @@ def refuse_unnamed(folder: Path, stored: Iterable[StoredAddress], named: Contain
 
 
 def resuming(command: str, folder: Path, stored: Iterable[StoredAddress]) -> str:
-    """The line of a shell that resumes a folder of one's own.
+    """Return the shell command that resumes one's own folder.
 
     Args:
-        command: such as ``run --resume``.
-        folder: that is resumed.
-        stored: its addresses; those that `refuse_unnamed` would ask for are named.
+        command: the command, such as ``run --resume``.
+        folder: the folder to resume.
+        stored: its addresses; those that `refuse_unnamed` would require are named.
     """
     addresses = dict.fromkeys((one.flag, str(one.base_url)) for one, _ in _unnamed(stored))
     return shlex.join(["toolhop", *command.split(), str(folder), *chain(*addresses)])
@@ -93,7 +93,7 @@ def resuming(command: str, folder: Path, stored: Iterable[StoredAddress]) -> str
 def _unnamed(
     stored: Iterable[StoredAddress], named: Container[str] = ()
 ) -> Iterator[tuple[StoredAddress, str]]:
-    """The addresses that would be sent keys and that nobody named, with these keys."""
+    """Yield each address that is not named but would receive keys, with these keys."""
     for one in stored:
         if one.base_url in (None, os.environ.get(BASE_URL)) or one.flag in named:
             continue

@@ -1,5 +1,6 @@
-"""Work spread over the nodes of a Ray cluster: a place on each, and jobs that are sent there.
+"""Distribute jobs over the nodes of a Ray cluster, each of which holds an open place.
 
-`host` is what runs on a node; `nodes`, with `jobs` and `connect`, is the driver's side, and alone
-asks for Ray; `alike` compares what nodes have. What is sent, and what comes of it, is the caller's.
+`host` runs on the nodes; `nodes`, with `jobs` and `connect`, is the driver's side and the only part
+that needs Ray; `alike` compares the nodes' software. The jobs and their results are the caller's
+business.
 """

@@ -1,4 +1,4 @@
-"""Whether nodes are alike: the same code on the same interpreter, and the same isolation."""
+"""Compare nodes: they must have the same code, interpreter and isolation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ ROOMS = ("toolhop_sandbox", "toolhop_tools", "toolhop_env", "toolhop_agents")
 
 
 def software() -> dict[str, JSON]:
-    """What plays here: the interpreter, this project by its content, and what it depends on."""
+    """Return the versions of the interpreter and dependencies, and a digest of this project's
+    code.
+    """
     found: dict[str, JSON] = {"python": sys.version.split()[0], "code": code_digest()}
     for name in (DISTRIBUTION, *_needed()):
         try:
@@ -28,7 +30,7 @@ def software() -> dict[str, JSON]:
 
 
 def _needed() -> list[str]:
-    """The distributions that a plain install brings, by name."""
+    """Return the names of the distributions that a plain install requires."""
     try:
         lines = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
@@ -38,7 +40,9 @@ def _needed() -> list[str]:
 
 
 def code_digest() -> str:
-    """SHA-256, in hex, of every file of the packages, by path; an editable install changes it."""
+    """Return the SHA-256 of all package files and their paths. Edits in an editable install
+    change it.
+    """
     found = hashlib.sha256()
     for room in ROOMS:
         spec = find_spec(room)
@@ -51,7 +55,7 @@ def code_digest() -> str:
 
 
 def differences(here: Mapping[str, JSON], there: Mapping[str, JSON]) -> list[str]:
-    """In what two descriptions differ, each as ``NAME: HERE here, THERE there``."""
+    """Return the differences of two descriptions, each as ``NAME: HERE here, THERE there``."""
     return [
         f"{name}: {_shown(here.get(name))} here, {_shown(there.get(name))} there"
         for name in dict.fromkeys((*here, *there))

@@ -1,4 +1,4 @@
-"""Being a driver of a Ray cluster: connecting, and what can keep from it."""
+"""Connect to a Ray cluster as a driver, and explain why that fails."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import socket
 import threading
 
 ANSWER_S = 10.0
-"""Seconds that a cluster's head has to take a connection."""
+"""Seconds to wait for a connection to the cluster's head."""
 
 
 class ClusterFault(Exception):
-    """The cluster cannot be used as asked. Nothing was done, or it can be resumed."""
+    """The cluster cannot be used as requested. Nothing was done, or the work can be resumed."""
 
 
 def connect(address: str | None) -> None:
-    """Be a driver of the cluster.
+    """Connect to the cluster as a driver.
 
     Raises:
         ClusterFault: it does not answer, or has another version of Ray or Python.
     """
-    # Read by Ray as it is imported; a first start takes longer than Ray's own 30 s on a busy disk.
+    # Ray reads this on import. On a busy disk a first start exceeds Ray's default of 30 s.
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "150")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
@@ -30,15 +30,15 @@ def connect(address: str | None) -> None:
     head = os.environ.get("RAY_ADDRESS") or None if address is None else address
     if head is not None and head not in _ITS_OWN:
         _reach(head)
-    # What it warns of concerns its own parts: that no handler is set outside of the main thread.
+    # Its warnings are about internals, such as handlers not set outside of the main thread.
     logging.getLogger("ray").setLevel(logging.ERROR)
     try:
         ray.init(
             address, include_dashboard=False, log_to_driver=False, configure_logging=False,
         )  # fmt: skip
     except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
-        # A head that asks for a token answers, and lets nobody in: Ray then says on standard error
-        # alone that the token is missing or another.
+        # A head that requires a token answers but refuses the connection. Ray then reports only
+        # on standard error that the token is missing or wrong.
         by_token = getattr(ray.exceptions, "AuthenticationError", ConnectionError)
         fix = "start one with `ray start --head`, and give its --ray-address"
         if isinstance(error, by_token) or (head and isinstance(error, ConnectionError)):
@@ -50,16 +50,16 @@ def connect(address: str | None) -> None:
         raise ClusterFault(
             f"no Ray cluster could be used at {address or 'this machine'}: {error}\n  fix: {fix}"
         ) from error
-    # Ray prints what happens to nodes on standard output, which is ours for data; we tell of it.
+    # Ray reports node events on stdout, which is reserved for data; we log them ourselves.
     ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 -- there is no other way
 
 
 _ITS_OWN = ("auto", "local")
-"""Words of Ray's in the place of an address."""
+"""Special values that Ray accepts as an address."""
 
 
 def _reach(address: str) -> None:
-    """See that something takes connections there: Ray itself would try for many minutes."""
+    """Check that a Ray head answers at the address. Ray itself would retry for many minutes."""
     if "://" in address:
         raise ClusterFault(
             f"--ray-address {address}: the command has to be started on a machine of the cluster, "
@@ -89,12 +89,12 @@ def _reach(address: str) -> None:
 
 _TRUE = ("1", "true", "True")
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""How a client of HTTP/2, which gRPC is made of, begins (RFC 9113, 3.4): a fixed text, and a frame
-of no settings. The server begins with a frame of its settings, whose type is 4."""
+"""Beginning of an HTTP/2 connection, on which gRPC is based (RFC 9113, 3.4): a fixed text and an
+empty settings frame. The server answers with a settings frame, which has type 4."""
 
 
 def _speaks_grpc(connection: socket.socket) -> bool:
-    """Whether a server greets as one of HTTP/2 does; a head does, and most other servers do not."""
+    """Whether a server answers in HTTP/2. A Ray head does; most other servers do not."""
     try:
         connection.sendall(_GREETING)
         said = b""
@@ -106,8 +106,8 @@ def _speaks_grpc(connection: socket.socket) -> bool:
 
 
 def keep_signals() -> None:
-    """Have signals end the process as they did before: Ray puts a handler below Python's own that
-    aborts. Nothing is done outside of the main thread, which alone may.
+    """Restore signal handling: Ray installs a C-level handler that aborts the process. Does
+    nothing outside of the main thread, where handlers cannot be set.
     """
     if threading.current_thread() is threading.main_thread():
         for one in (signal.SIGINT, signal.SIGTERM):

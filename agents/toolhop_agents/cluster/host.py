@@ -1,8 +1,8 @@
-"""What runs on a node: a place that is held open, and the jobs that are done there.
+"""The part that runs on a node: an open place, and the jobs done there.
 
-A job is a function of the place, of an argument and of a `Channel`: it may post messages while it
-is under way, and be sent some. All messages of a node's jobs leave it by one request at a time
-(`Host.news`), so that what crosses the network does not grow with the number of jobs.
+A job is a function of the place, an argument and a `Channel`; while running it can post and receive
+messages. All messages of a node's jobs are fetched by one request at a time (`Host.news`), so the
+number of requests does not grow with the number of jobs.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from toolhop_agents.cluster.alike import software
 from toolhop_sandbox.outcome import JSON
 
 Opening: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
-"""Makes a node's place of what all nodes are given. A function of a module: it is sent by name. A
-place has a `description`; nodes whose places are described otherwise are not used together."""
+"""Opens a node's place from the data given to all nodes. Must be a module-level function, since
+it is sent by name. A place has a `description`, which must be the same on all nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A job's last message: what came of it."""
+    """A job's last message, with its result."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A job's last message: what it raised.
+    """A job's last message, with the exception it raised.
 
-    An exception is sent in parts: those whose `__init__` takes other arguments than it hands on
-    cannot be pickled.
+    The exception is sent in parts, because exceptions whose `__init__` takes other arguments than
+    it passes on cannot be pickled.
     """
 
     kind: type[Exception]
@@ -46,7 +46,9 @@ class Failed:
 
     @classmethod
     def of(cls, error: Exception) -> Failed:
-        """What is left of an exception on the way: its kind and text, or all of it."""
+        """Take an exception apart; if it cannot be pickled, only its type's name and text are
+        kept.
+        """
         made = cls(type(error), error.args, dict(vars(error)))
         try:
             pickle.dumps(made)
@@ -56,7 +58,7 @@ class Failed:
 
     @property
     def error(self) -> Exception:
-        """The exception."""
+        """The exception, put together again."""
         made = self.kind.__new__(self.kind, *self.arguments)
         made.__dict__.update(self.attributes)
         return made
@@ -64,27 +66,27 @@ class Failed:
 
 @dataclass
 class Channel:
-    """A job's end of what it sends and receives."""
+    """A job's connection to its driver."""
 
     post: Callable[[Any], None]
-    """Send a message to whoever began the job."""
+    """Sends a message to the driver."""
     received: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
-    """Messages from there, in order."""
+    """Messages from the driver, in order."""
 
 
 Work: TypeAlias = Callable[[Any, Any, Channel], Awaitable[Any]]
-"""A job's function, of place, argument and channel. A function of a module, as `Opening`."""
+"""Function of a job, taking place, argument and channel. At module level, like `Opening`."""
 
 
 LEAVING_S = 5.0
-"""Seconds that a host's process has between the end of its main thread and its own."""
+"""Seconds that a host's process may run on after its main thread has ended."""
 
 
 def _leave_with_main() -> None:
     """End the process soon after its main thread.
 
-    Where a node's own process dies, Ray ends an actor by returning from its main thread. Python
-    then waits for every thread, and those that ran blocking calls wait for a loop that is gone.
+    If a node's own process dies, Ray ends an actor by returning from its main thread. Python then
+    waits for every thread, and those with blocking calls wait forever for a closed loop.
     """
     threading.main_thread().join()
     time.sleep(LEAVING_S)
@@ -92,10 +94,12 @@ def _leave_with_main() -> None:
 
 
 class Host:
-    """A node's actor. It lives as long as the driver does, or until `close`."""
+    """The actor on a node. It lives as long as the driver, or until `close`."""
 
     def __init__(self, *, owns_process: bool = False) -> None:
-        """Hold nothing yet. One that owns its process ends it with the main thread."""
+        """Create a host without a place. If it owns its process, the process ends with the main
+        thread.
+        """
         if owns_process:
             threading.Thread(target=_leave_with_main, daemon=True).start()
         self._place: Any = None
@@ -110,7 +114,7 @@ class Host:
         return await asyncio.to_thread(software)
 
     async def open(self, opening: Opening, given: object) -> dict[str, JSON] | Failed:
-        """Open the place; its description."""
+        """Open the place and return its description."""
         ready: asyncio.Future[dict[str, JSON] | Failed] = asyncio.Future()
         self._holding = asyncio.create_task(self._hold(opening, given, ready))
         return await ready
@@ -118,7 +122,7 @@ class Host:
     async def _hold(
         self, opening: Opening, given: object, ready: asyncio.Future[dict[str, JSON] | Failed]
     ) -> None:
-        """Keep the place open: it is entered and left in one task."""
+        """Keep the place open. It must be entered and left in the same task."""
         try:
             async with opening(given) as self._place:
                 ready.set_result(dict(self._place.description))
@@ -129,7 +133,7 @@ class Host:
             ready.set_result(Failed.of(error))
 
     async def begin(self, number: int, work: Work, argument: object) -> None:
-        """Begin a job under a number of its own."""
+        """Start a job under an unused number."""
         channel = Channel(lambda message: self._post(number, message))
         self._jobs[number] = asyncio.create_task(self._do(number, work, argument, channel)), channel
 
@@ -148,24 +152,24 @@ class Host:
         self._posted.set()
 
     async def tell(self, number: int, message: object) -> None:
-        """Send a job a message; one that has ended hears nothing."""
+        """Send a message to a job. If the job has ended, the message is dropped."""
         if number in self._jobs:
             self._jobs[number][1].received.put_nowait(message)
 
     async def cut(self, number: int) -> None:
-        """Cancel a job. Nothing more comes of it but what was posted."""
+        """Cancel a job. Only the messages posted before are delivered."""
         if number in self._jobs:
             self._jobs[number][0].cancel()
 
     async def news(self) -> list[tuple[int, Any]]:
-        """What jobs posted since the last time, in order; waits until there is something."""
+        """Wait until jobs have posted messages, and return all since the last call, in order."""
         await self._posted.wait()
         self._posted.clear()
         posted, self._outbox = self._outbox, []
         return posted
 
     async def close(self) -> None:
-        """Cut all jobs and close the place."""
+        """Cancel all jobs and close the place."""
         jobs = [task for task, _ in self._jobs.values()]
         for task in jobs:
             task.cancel()

@@ -1,4 +1,4 @@
-"""Jobs under way on a node, as their driver sees them."""
+"""Jobs running on a node, from the driver's point of view."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from toolhop_agents.cluster.host import Done, Failed, Work
 
 
 class NodeLost(Exception):
-    """The node is gone on which a job was under way. What it posted before has arrived."""
+    """The job's node was lost. Messages posted before have arrived."""
 
 
 @dataclass(eq=False)
 class Node:
-    """A node that is open."""
+    """An open node."""
 
     id: str
     name: str
     actor: Any
     free: int
-    """Jobs that it has room for."""
+    """Number of free job slots."""
     inboxes: dict[int, asyncio.Queue[Any]] = field(default_factory=dict)
     listening: asyncio.Task[None] | None = None
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     @asynccontextmanager
     async def job(self, work: Work, argument: object) -> AsyncIterator[Job]:
-        """Begin a job; it is cut when the context is left before it has ended.
+        """Start a job, which is cancelled if the context is left before it has ended.
 
         Raises:
-            NodeLost: the node was gone already.
+            NodeLost: the node was already lost.
         """
         from ray.exceptions import RayActorError
 
@@ -51,7 +51,7 @@ class Node:
 
 
 class Job:
-    """A job under way on a node; iterate over what it posts, until it has ended."""
+    """A job running on a node. Iterate over it to receive its messages until it ends."""
 
     def __init__(self, node: Node, number: int) -> None:
         self._node, self._number = node, number
@@ -59,17 +59,17 @@ class Job:
         node.inboxes[number] = self._inbox
         self._ended = False
         self.value: Any = None
-        """What came of it, once it has ended."""
+        """Result of the job, once it has ended."""
 
     def tell(self, message: object) -> None:
-        """Send it a message."""
+        """Send a message to the job."""
         self._node.actor.tell.remote(self._number, message)
 
     def __aiter__(self) -> Job:
         return self
 
     async def __anext__(self) -> Any:  # noqa: ANN401 -- as the job posts
-        """The next message; raises what the job raised, and `NodeLost`."""
+        """Return the next message. Raises the job's exception, or `NodeLost`."""
         message = await self._inbox.get()
         match message:
             case Done(value):
@@ -85,7 +85,7 @@ class Job:
                 return message
 
     def drop(self) -> None:
-        """Hear no more of it, and have it cut if it has not ended."""
+        """Ignore further messages, and cancel the job unless it has ended."""
         self._node.inboxes.pop(self._number, None)
         if not self._ended:
             self._node.actor.cut.remote(self._number)

@@ -1,14 +1,14 @@
-"""The driver's side of a cluster: its nodes, room for jobs on them, and the jobs.
+"""The driver's side of a cluster: its nodes, their job slots, and the jobs.
 
     async with nodes_of(address, opening, given, seats=10) as nodes:
         async with nodes.seat() as node, node.job(work, argument) as job:
             async for message in job: ...
             job.value
 
-A node that is lost raises `NodeLost` in each of its jobs and is not waited for; one that joins is
-opened and used. What may be done twice is done by `Nodes.do`, which does it again.
+A lost node raises `NodeLost` in each of its jobs and is dropped; a node that joins is opened and
+used. `Nodes.do` repeats a job whose node is lost, so the job must be safe to repeat.
 
-Ray keeps no state of ours: an actor on each node ends with the driver, however that ends.
+Ray stores none of our state: the actor on each node ends with the driver, however that ends.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from toolhop_sandbox.outcome import JSON
 log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
-"""Seconds between two looks at which nodes there are."""
+"""Seconds between checks for new and lost nodes."""
 ALONE_S = 60.0
-"""Seconds without any node after which waiting for one is given up."""
+"""Seconds to wait for a node if there is none left."""
 END_S = 15.0
-"""Seconds that nodes have to put their sandboxes away at the end."""
+"""Seconds that nodes have to close their places at the end."""
 MOST_LOST = 3
-"""Nodes that may be lost under one and the same job before it is to blame."""
+"""Number of nodes lost under the same job before the job is blamed."""
 AT_ONCE = 100_000
-"""Requests to an actor that may be under way: more than there are ever jobs."""
+"""Maximum number of concurrent requests to an actor, more than there are ever jobs."""
 
 
 class Nodes:
-    """The nodes of a cluster, each with a place that jobs are done in."""
+    """The nodes of a cluster, each with an open place for jobs."""
 
     def __init__(self, opening: Opening, given: object, seats: int) -> None:
-        """Know no node yet; see `nodes_of`."""
+        """Create the object without any nodes; see `nodes_of`."""
         import ray
 
         self._ray = ray
@@ -57,32 +57,32 @@ class Nodes:
         self._seats = seats
         self._nodes: dict[str, Node] = {}
         self._seen: set[str] = set()
-        """Nodes that are open, being opened, or refused."""
+        """Ids of nodes that are open, being opened, or refused."""
         self._ours = software()
         self._room = asyncio.Condition()
         self._fault: Exception | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.description: Mapping[str, JSON] = {}
-        """Of the places; the same on all nodes."""
+        """Description of the places, which is the same on all nodes."""
         self.on_more: Callable[[int], None] = lambda _: None
-        """Told of room that a node brings which joined after the beginning."""
+        """Called with the number of slots of a node that joined later."""
         self.used: Counter[str] = Counter()
-        """Jobs by the name of the node."""
+        """Number of jobs by node name."""
         self.lost: list[str] = []
 
     @property
     def room(self) -> int:
-        """Jobs that the nodes have room for, taken or not."""
+        """Number of job slots on all nodes, taken or free."""
         return self._seats * len(self._nodes)
 
     # -- jobs --------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def seat(self) -> AsyncIterator[Node]:
-        """A node with room for a job, that with the most; waits until there is one.
+        """Wait for a free slot, and yield the node with the most free slots.
 
         Raises:
-            ClusterFault: no node is left, and none came.
+            ClusterFault: no node is left, and none joined in time.
         """
         async with self._room:
             while not any(node.free for node in self._nodes.values()):
@@ -99,10 +99,10 @@ class Nodes:
             self._spawn(self._wake(1))
 
     async def do(self, work: Work, argument: object) -> Any:  # noqa: ANN401 -- as `work` returns
-        """What comes of a job that may be done twice: it is done again where its node is lost.
+        """Run a job and return its result. If its node is lost, the job is repeated on another.
 
         Raises:
-            ClusterFault: its nodes were lost time after time, or none is left.
+            ClusterFault: too many of its nodes were lost, or none is left.
         """
         for _ in range(MOST_LOST):
             with contextlib.suppress(NodeLost):
@@ -124,11 +124,11 @@ class Nodes:
     # -- nodes -------------------------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """Open all nodes that there are.
+        """Open all current nodes.
 
         Raises:
-            ClusterFault: there is none, or one is not like this machine or the others.
-            Exception: what opening a place raises.
+            ClusterFault: there are none, or one differs from this machine or the others.
+            Exception: any exception from opening a place.
         """
         found = await self._alive()
         self._seen |= set(found)
@@ -144,7 +144,7 @@ class Nodes:
         self._spawn(self._watch())
 
     async def _alive(self) -> dict[str, str]:
-        """Names of the nodes that work is to be put on, by id."""
+        """Return the names of live nodes with processors, by id."""
         nodes = await asyncio.to_thread(self._ray.nodes)
         return {
             node["NodeID"]: f"{node['NodeName']} ({node['NodeID'][:8]})"
@@ -153,8 +153,8 @@ class Nodes:
         }
 
     async def _opened(self, identity: str, name: str) -> Exception | None:
-        """Open a node; what keeps it from being used, or None. One that goes away meanwhile is no
-        fault, and is not among the nodes either.
+        """Open a node. Return the reason why it cannot be used, or None if it was opened or has
+        disappeared meanwhile.
         """
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -181,7 +181,9 @@ class Nodes:
         return None
 
     async def _unlike(self, actor: Any, name: str) -> Exception | None:  # noqa: ANN401 -- an actor
-        """What makes a node unfit, its place opened where nothing does."""
+        """Open the place if the node matches this machine and the others. Return the reason
+        otherwise.
+        """
         if differ := differences(self._ours, await actor.software.remote()):
             return ClusterFault(
                 f"node {name} has other software than this machine, so that its episodes could "
@@ -200,7 +202,7 @@ class Nodes:
         return None
 
     async def _listen(self, node: Node) -> None:
-        """Hand out what a node's jobs post, until it is lost."""
+        """Deliver the messages of a node's jobs until the node is lost."""
         try:
             while True:
                 for number, message in await node.actor.news.remote():
@@ -218,7 +220,7 @@ class Nodes:
             "node %s is lost with %d jobs under way, which are done again: %s",
             node.name, len(node.inboxes), why,
         )  # fmt: skip
-        # The node may be there still, and its actor alone be gone: then it joins again.
+        # If only the actor is gone and the node is still there, the node joins again.
         self._seen.discard(node.id)
         for inbox in node.inboxes.values():
             inbox.put_nowait(NodeLost(f"node {node.name} is lost: {why}"))
@@ -228,7 +230,7 @@ class Nodes:
             self._ray.kill(node.actor)
 
     async def _watch(self) -> None:
-        """See nodes come and go."""
+        """Watch for nodes that join or disappear."""
         alone_s = 0.0
         while True:
             await asyncio.sleep(LOOK_S)
@@ -261,7 +263,7 @@ class Nodes:
             self.on_more(self._seats)
 
     async def close(self) -> None:
-        """Have all nodes put their places away."""
+        """Close the places on all nodes."""
         for task in [*self._tasks]:
             task.cancel()
         nodes, self._nodes = [*self._nodes.values()], {}
@@ -275,12 +277,12 @@ class Nodes:
 
 
 async def _closed(node: Node) -> None:
-    with contextlib.suppress(Exception):  # one that is gone has nothing to put away
+    with contextlib.suppress(Exception):  # a lost node has nothing to close
         await node.actor.close.remote()
 
 
 def lost_again(what: str) -> ClusterFault:
-    """A job under which nodes are lost, one after another."""
+    """Return the error for a job whose nodes were lost again and again."""
     return ClusterFault(
         f"{MOST_LOST} nodes were lost while they were at {what}: it may be what ends them"
         "\n  fix: see `ray logs` of these nodes (memory?), and resume"
@@ -288,7 +290,7 @@ def lost_again(what: str) -> ClusterFault:
 
 
 def _with_name(error: Exception, name: str) -> Exception:
-    """A fault of opening a place, with the node's name in front where it is a single text."""
+    """Prefix an exception's message with the node's name, if the message is its only argument."""
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"node {name}: {error.args[0]}",)
     return error
@@ -298,22 +300,22 @@ def _with_name(error: Exception, name: str) -> Exception:
 async def nodes_of(
     address: str | None, opening: Opening, given: object, *, seats: int
 ) -> AsyncIterator[Nodes]:
-    """The nodes of a cluster, open until the context is left.
+    """Open the nodes of a cluster until the context is left.
 
     Args:
         address: ``HOST:PORT`` of the cluster's head; None for ``RAY_ADDRESS``, else the cluster
-            that this machine belongs to, else one of this machine alone that is started now.
-        opening: makes a node's place out of `given`.
-        given: goes once into the object store, and from there once to each node.
-        seats: jobs at a time on each node.
+            that this machine belongs to, else a new one on this machine.
+        opening: opens a node's place from `given`.
+        given: data for all nodes, sent to each once through the object store.
+        seats: number of concurrent jobs per node.
 
     Raises:
         MissingExtra: Ray is not installed.
-        ClusterFault: it cannot be reached, or its nodes cannot be used together.
-        Exception: what opening a place raises.
+        ClusterFault: the cluster cannot be reached, or its nodes cannot be used together.
+        Exception: any exception from opening a place.
     """
     require("ray", extra="ray", what="--executor ray")
-    # Whole or not at all: one that is cut half-way leaves processes that nobody ends.
+    # Shielded, since an interrupted start leaves processes that nothing ends.
     with anyio.CancelScope(shield=True):
         await asyncio.to_thread(connect, address)
     keep_signals()

@@ -1,1 +1,1 @@
-"""Runs against each other, pair by pair: what changed, by how much, and whether it is chance."""
+"""Compare runs pair by pair: what changed, by how much, and whether chance explains it."""

@@ -1,6 +1,6 @@
-"""A comparison as text: tables without rows, their cells, and sentences.
+"""A comparison as text: empty tables, their cells, and sentences.
 
-Sentences say what changed and by how much, of how many pairs, and how sure it is.
+The sentences say what changed, by how much, over how many pairs, and with what certainty.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RIGHT_TO_WRONG, WRONG_TO_RIGHT = "right → wrong", "wrong → right"
 
 
 def table_of(title: str, texts: Sequence[str], numbers: Iterable[str]) -> StackedTable:
-    """A table without rows; the columns of text name its rows."""
+    """Return a table without rows; the text columns `texts` name its rows."""
     table = StackedTable(title=title, keys=len(texts))
     table.add_columns(*texts, prose=True)
     table.add_columns(*numbers, right=True)
@@ -25,7 +25,7 @@ def table_of(title: str, texts: Sequence[str], numbers: Iterable[str]) -> Stacke
 
 
 def amount(unit: Unit, value: float, *, sign: bool = False, digits: int = 2) -> str:
-    """A figure in its unit; shares in per cent. `sign` writes a plus as well."""
+    """Format a figure in its unit, with shares in per cent. `sign` also writes a plus sign."""
     plus = "+" if sign else ""
     match unit:
         case Unit.SHARE:
@@ -39,39 +39,43 @@ def amount(unit: Unit, value: float, *, sign: bool = False, digits: int = 2) -> 
 
 
 def interval(unit: Unit, low: float | None, high: float | None, *, digits: int = 2) -> str:
-    """The limits of a difference; a dash for none."""
+    """Format the limits of a difference; a dash without limits."""
     if low is None or high is None:
         return "-"
     return " .. ".join(amount(unit, limit, sign=True, digits=digits) for limit in (low, high))
 
 
 def p_value(value: float | None) -> str:
-    """To four digits; nothing for none."""
+    """Format a p-value to four digits; None gives an empty string."""
     if value is None:
         return ""
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def change(sides: tuple[bool, bool]) -> str:
-    """What became of a discordant pair, from whether each side is right."""
+    """Describe a discordant pair, given whether each side is right."""
     before, after = ("right" if side else "wrong" for side in sides)
     return f"{before} → {after}"
 
 
 def discordant_counts(one: Line) -> tuple[str, str]:
-    """Pairs that the first side alone has right, and the second alone; dashes where none can."""
+    """Return how many pairs only the first side has right, and only the second; dashes if the
+    measure is not binary.
+    """
     return (
         ("-", "-") if one.lost is None or one.gained is None else (str(one.lost), str(one.gained))
     )
 
 
 LEAST_SHARE = 0.8
-"""Of the planned pairs: with fewer, what was lost may decide, and no verdict is given."""
+"""Minimum share of the planned pairs for a verdict; below it, the lost pairs may decide."""
 
 
 def effect(one: Line, confidence: float, *, what: str, of: str, planned: int) -> str:
-    """All sentences. `what` is compared, such as ``Feedback detailed → minimal``; `planned` pairs
-    are `of` something, such as ``all episodes``.
+    """Return the sentences on one difference.
+
+    `what` is the comparison, such as ``Feedback detailed → minimal``; `of` describes the `planned`
+    pairs, such as ``all episodes``.
     """
     unit = one.measure.unit
     before, after = (amount(unit, value, digits=1) for value in (one.before, one.after))
@@ -85,7 +89,7 @@ def effect(one: Line, confidence: float, *, what: str, of: str, planned: int) ->
 
 
 def lost(one: Line, planned: int) -> str:
-    """That there is no verdict, where too few of the planned pairs are there; else empty."""
+    """Say that too few planned pairs remain for a verdict; empty if there are enough."""
     if one.pairs >= LEAST_SHARE * planned:
         return ""
     of = f"{planned - one.pairs} of {counted(planned, 'pair')} are lost"
@@ -93,7 +97,9 @@ def lost(one: Line, planned: int) -> str:
 
 
 def bounds(one: Line, planned: int) -> tuple[float, float] | None:
-    """Bounds of the difference if every lost pair had gone down or up; None if it is unbounded."""
+    """Return the bounds of the difference had all lost pairs gone down, or up; None if
+    unbounded.
+    """
     if one.measure.unit is not Unit.SHARE:
         return None
     missing, known = max(0, planned - one.pairs), one.difference * one.pairs
@@ -101,7 +107,9 @@ def bounds(one: Line, planned: int) -> tuple[float, float] | None:
 
 
 def difference(one: Line, confidence: float, planned: int) -> str:
-    """The difference with its interval, of how many pairs, and its bounds where some are lost."""
+    """Return the difference with interval and number of pairs, and with bounds if pairs are
+    lost.
+    """
     unit, limits = one.measure.unit, "no interval"
     if one.low is not None:
         limits = f"{100 * confidence:g} % interval "
@@ -114,7 +122,7 @@ def difference(one: Line, confidence: float, planned: int) -> str:
 
 
 def _how_sure(one: Line, confidence: float) -> str:
-    """Whether chance explains the difference, and what else could have been seen."""
+    """Say whether chance can explain the difference, and which true difference could be missed."""
     p = one.p_value if one.adjusted is None else one.adjusted
     if p is None:
         return "It is not tested."

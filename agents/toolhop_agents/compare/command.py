@@ -1,4 +1,4 @@
-"""`toolhop compare`: runs against each other, pair by pair."""
+"""`toolhop compare`: compare runs pair by pair."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ def compare(
 
 
 def _differs(benchmark: Benchmark, side: Side) -> list[str]:
-    """The conditions in which a run differs from the official set-up, the items left out."""
+    """List the conditions, apart from the items, in which a run differs from the official
+    set-up.
+    """
     manifest = {**side.facts, "settings": side.settings, "sessions": []}
     found = dict(apart(reported(benchmark.conditions.official, manifest)))
     return [one.condition.name for one in found[State.DIFFERS] if one.condition.name != "items"]

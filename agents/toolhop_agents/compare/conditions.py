@@ -1,7 +1,7 @@
-"""In what two runs differ: the one setting that is compared, and what else would blur it.
+"""Differences between two runs: the setting that is compared, and others that would blur it.
 
-Every setting is taken to matter unless it is listed as one that changes no result, so a setting
-that is added later is reported rather than passed over.
+Every setting counts unless it is listed as one that changes no result, so a setting that is added
+later is reported rather than overlooked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from toolhop_env.runs.sides import Side
 from toolhop_sandbox.outcome import JSON
 
 DEFAULTS: Mapping[str, JSON] = RunSettings(max_tokens=None).model_dump(mode="json")
-"""What a setting was in runs that were made before there was one, or a default of it."""
+"""Values assumed for settings that older runs did not record."""
 OF_MODELS = frozenset(
     {
         "max_tokens", "temperature", "stop", "request_options", "reasoning_effort",
@@ -24,17 +24,17 @@ OF_MODELS = frozenset(
         "parallel_tool_calls", "keep_thoughts",
     }
 )  # fmt: skip
-"""Settings that change no result of an agent that is not a model. Official scores read texts that
-thoughts were taken out of."""
+"""Settings that change no result of agents that are not models. Official scores read replies with
+thoughts removed."""
 AGENT = ("agent", "model")
-"""Settings that are one factor: the agent."""
+"""Settings that together form one factor, the agent."""
 PAIRED = frozenset(
     {"data", "limit", "sample_ids", "skip_broken", "into", "siblings", "modes", "epochs"}
 )
-"""Settings that say what is played: the items themselves, modes and epochs are compared."""
+"""Settings that select what is played; items, modes and epochs are compared directly instead."""
 NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price", "stream", "base_url"}
-"""Settings that change no result; a judge changes what a judged measure says. The sandbox
-that was used in the end, and where a model was asked, are reported by `remarks`."""
+"""Settings that change no result. `judge` is not among them, as it changes judged measures.
+`remarks` reports the sandbox in use and the model's address."""
 FORKED_FROM = "forked_from"
 """The setting that names the run whose episodes are resumed."""
 SHOWN_CHARS = 60
@@ -53,7 +53,7 @@ class SettingDifference:
 
 
 def differences(before: Side, after: Side) -> list[SettingDifference]:
-    """The settings that differ and may change a result."""
+    """Return the differing settings that may change a result."""
     found = []
     models = any(side.settings.get("model") for side in (before, after))
     if _agent(before) != _agent(after):
@@ -73,7 +73,7 @@ def differences(before: Side, after: Side) -> list[SettingDifference]:
 
 
 def is_fork_of(one: Side, other: Side) -> bool:
-    """Whether a run resumes another's episodes, beside which it stands in an ablation."""
+    """Whether `one` resumes episodes of `other`, an arm of the same ablation."""
     origin = one.settings.get(FORKED_FROM)
     if not isinstance(origin, str):
         return False
@@ -81,7 +81,7 @@ def is_fork_of(one: Side, other: Side) -> bool:
 
 
 def remarks(before: Side, after: Side) -> list[SettingDifference]:
-    """What differs in how the runs were made: reported, and allowed."""
+    """Return the differences in how the runs were made that are allowed but reported."""
     found = []
     for part in ("sandbox", "versions"):
         one, other = before.facts.get(part), after.facts.get(part)
@@ -109,7 +109,7 @@ def _agent(side: Side) -> str:
 
 
 def _shown(value: JSON) -> str:
-    """A setting's value for reading; a long one by its name or length, and its digest."""
+    """Format a setting's value; a long one as its name or length, with its digest."""
     if value is None:
         return "none"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""`toolhop explain`: what in runs differs from the official set-up of their benchmark."""
+"""`toolhop explain`: list how runs differ from the official set-up of their benchmark."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ def _methods(path: Path) -> str:
 
 
 def _manifest(store: RunStore) -> Mapping[str, JSON]:
-    """The manifest; what a run had before there was a setting is what is its default now."""
+    """Return the manifest, with defaults for settings that it does not record."""
     return {**store.manifest, "settings": {**DEFAULTS, **settings_of(store.manifest)}}
 
 
 def _benchmark(store: RunStore) -> Benchmark:
-    """By the manifest; in an older one by the episodes.
+    """Return the benchmark named by the manifest or, in an older run, by the episodes.
 
     Raises:
-        StoreError: neither says.
+        StoreError: neither names one.
         UnknownBenchmark: it is not installed.
     """
     if isinstance(name := store.manifest.get("benchmark"), str):

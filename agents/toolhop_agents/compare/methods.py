@@ -1,6 +1,6 @@
-"""How runs, certificates and made items came about, in sentences for a paper's methods section.
+"""Describe runs, certificates and made items in sentences for a paper's methods section.
 
-All that is told is in the files themselves: manifests, certificates, settings and books.
+All facts come from the files themselves: manifests, certificates, settings and books.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ TOLD = frozenset(
         "max_tokens", "reasoning_effort",
     }
 )  # fmt: skip
-"""Settings that a sentence of their own tells, whatever they are."""
+"""Settings that have a sentence of their own, whatever their values."""
 COMPARED = (
     "Runs are compared in pairs of episodes of one item. Shares with one pair an item are tested "
     "by the exact McNemar test, with Tango's score interval; other figures by permutation of whole "
     "items, with a bootstrap over items. P-values are two-sided and corrected by Holm's procedure."
 )
-"""What `toolhop compare` and `toolhop ablate` do (docs/comparing.md)."""
+"""Description of `toolhop compare` and `toolhop ablate` (docs/comparing.md)."""
 FORKED = (
     "Episodes were forked at their first failed call: a branch keeps the turns up to there, reads "
     "the feedback of the other level in their place, and is played to its end."
 )
-"""What an arm with a name such as ``detailed-then-minimal`` is (docs/ablation.md)."""
+"""Description of an arm with a name such as ``detailed-then-minimal`` (docs/ablation.md)."""
 
 Value: TypeAlias = Callable[[Manifest], JSON]
 
 
 def methods(runs: Sequence[tuple[str, RunStore]]) -> str:
-    """One paragraph about a run, or about the arms of an ablation, each with its name."""
+    """Return one paragraph about a run, or about the named arms of an ablation."""
     return " ".join(_sentences(runs))
 
 
@@ -57,7 +57,7 @@ def _sentences(runs: Sequence[tuple[str, RunStore]]) -> Iterator[str]:
     manifests: list[Manifest] = [store.manifest for store in stores]
 
     def of(value: Value) -> str:
-        """A value in words; where the arms differ, those of all."""
+        """Put a value into words, or the values of all arms if they differ."""
         return " or ".join(dict.fromkeys(text_of(value(manifest)) for manifest in manifests))
 
     def setting(name: str) -> str:
@@ -123,10 +123,10 @@ def _sentences(runs: Sequence[tuple[str, RunStore]]) -> Iterator[str]:
 
 
 def methods_of_certificates(path: Path) -> str:
-    """One paragraph about a file of certificates, and the readings beside it.
+    """Return one paragraph about a file of certificates and the readings beside it.
 
     Raises:
-        CertificateError: the file cannot be read, or has none.
+        CertificateError: the file cannot be read, or is empty.
         ReadingsError: the readings cannot be read.
     """
     known = {one.item: one for one in read(path)}
@@ -157,7 +157,7 @@ def methods_of_certificates(path: Path) -> str:
 
 
 def methods_of_made(folder: Path) -> str:
-    """One paragraph about items that `toolhop construct` made, and their certificates.
+    """Return one paragraph about items made by `toolhop construct`, and their certificates.
 
     Raises:
         FolderError: the settings or books cannot be read.

@@ -1,4 +1,4 @@
-"""Episodes of two runs joined by item, mode and epoch, or a refusal that says what differs."""
+"""Join the episodes of two runs by item, mode and epoch, or refuse and say what differs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from toolhop_env.pairs.pair import LeftOut, Pair, join
 from toolhop_env.runs.sides import NotComparable, Side
 
 PERTURBATION = "perturbation"
-"""The setting that says how tools are shown."""
+"""The setting that changes how tools are shown."""
 LISTED = 5
-"""Ids named in a message before the rest is counted."""
+"""Number of ids that a message names; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Everything that two runs have in common, and what they have not."""
+    """The pairs of two runs, their differences, and the episodes left out."""
 
     before: Side
     after: Side
@@ -28,7 +28,8 @@ class Pairing:
     pairs: Sequence[Pair]
     left_out: LeftOut
     planned: int
-    """Pairs there would be if no episode were lost: errored, or not played, on a side."""
+    """Number of pairs if no episode were lost, that is, errored or not played in one of the
+    runs."""
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -37,32 +38,32 @@ class Pairing:
 
     @property
     def items(self) -> int:
-        """Items that have a pair."""
+        """Number of items with a pair."""
         return len({pair.key.item for pair in self.pairs})
 
 
 @dataclass(frozen=True, slots=True)
 class _Overlap:
-    """What two runs were asked for, held against each other."""
+    """Items that two runs were asked for, in common or not."""
 
     items: frozenset[str]
-    """Ids of items that both have, with the same content."""
+    """Ids of items that both runs have with the same content."""
     only_before: Sequence[str]
     only_after: Sequence[str]
     changed: Sequence[str]
 
 
 def pair_up(before: Side, after: Side, *, common: bool, allow_differences: bool) -> Pairing:
-    """Join two runs.
+    """Pair the episodes of two runs.
 
     Args:
         before: the baseline.
-        after: what is compared with it.
-        common: compare what both played, where items, modes or epochs differ.
-        allow_differences: compare although more than one setting differs.
+        after: the run compared with it.
+        common: compare only what both played if items, modes or epochs differ.
+        allow_differences: compare even if more than one setting differs.
 
     Raises:
-        NotComparable: they differ in more than that, or no pair is left.
+        NotComparable: they differ in more than these flags allow, or no pair is left.
     """
     overlap = _overlap(before, after)
     differs = differences(before, after)
@@ -101,15 +102,13 @@ def _overlap(before: Side, after: Side) -> _Overlap:
 
 
 def _shown_otherwise(before: Side, after: Side) -> bool:
-    """Whether tool perturbations of the same data are what is compared: they change the items'
-    digests.
-    """
+    """Whether the runs compare tool perturbations of the same data, which change item digests."""
     same = before.data_digest is not None and before.data_digest == after.data_digest
     return same and before.settings.get(PERTURBATION) != after.settings.get(PERTURBATION)
 
 
 def _data_reasons(before: Side, after: Side, overlap: _Overlap) -> Iterable[str]:
-    """Why the runs' data, modes or epochs do not match."""
+    """Yield the reasons why the runs' data, modes or epochs do not match."""
     found = [
         (overlap.only_before, f"items only in {before.letter}"),
         (overlap.only_after, f"items only in {after.letter}"),
@@ -131,12 +130,12 @@ def _data_reasons(before: Side, after: Side, overlap: _Overlap) -> Iterable[str]
 
 
 def _modes_differ(before: Side, after: Side) -> bool:
-    """Whether they have none in common: then modes are what is compared."""
+    """Whether the runs share no mode, so that modes are compared."""
     return not set(before.modes) & set(after.modes)
 
 
 def _joined(before: Side, after: Side, overlap: _Overlap) -> tuple[list[Pair], LeftOut, int]:
-    """The pairs of what both were asked for, by mode and item, what has none, and all planned."""
+    """Return the pairs by mode and item, the episodes left out, and the number of planned pairs."""
     modes = set(before.modes) & set(after.modes)
     label = "" if modes else f"{before.modes[0]} / {after.modes[0]}"
     epochs = min(before.epochs, after.epochs)

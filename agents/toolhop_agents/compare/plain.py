@@ -1,4 +1,6 @@
-"""Comparisons as plain values, for `--json`. Shares are 0 to 1, published figures per cent."""
+"""Comparisons as plain values, for `--json`. Shares are 0 to 1; published figures are in per
+cent.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,16 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order
 
 FORMAT = 3
-"""Version of this shape. In format 2 lines name measures by their names, not by headings. In format
-3 error codes are failed calls an episode, not shares of calls; lines have `counts`, the sums before
-and after with what they are divided by, and `disagreement`; and a share of calls has no p-value."""
+"""Version of this shape.
+
+2: lines use the names of measures, not their headings. 3: error codes are failed calls per episode,
+not shares of calls; lines have `disagreement` and `counts`, the sums before and after with their
+divisors; a share of calls has no p-value.
+"""
 
 
 def to_json(report: ComparisonReport, reference: Reference | None) -> dict[str, JSON]:
-    """Everything that the tables say, and every discordant pair."""
+    """Return all figures of the tables and every discordant pair."""
     found: dict[str, JSON] = {
         "format": FORMAT,
         "benchmark": report.benchmark.name,

@@ -1,4 +1,6 @@
-"""Figures that others published, as reference rows beside a run; never mixed with its own."""
+"""Figures published by others, shown as reference rows beside a run but never mixed with its
+own.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ from toolhop_env.runs.sides import NotComparable
 from toolhop_env.score import Score
 
 PREFIX, SUFFIX = "published_", ".json"
-"""Around the name of a benchmark: the file of its published table."""
+"""Prefix and suffix of a published table's file name, around the benchmark's name."""
 
 
 class Parts(BaseModel):
-    """Groups of episodes whose figures a column is the unweighted mean of."""
+    """Groups of episodes; a column is the unweighted mean of their figures."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,20 +33,21 @@ class Parts(BaseModel):
 
 
 class PublishedColumn(BaseModel):
-    """Which figure of a run stands in a column."""
+    """The figure of a run that a column shows."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     measure: str
     modes: tuple[str, ...]
-    """Of the first of these that was played."""
+    """Modes in order of preference; the first that was played is used."""
     pooled: bool = False
-    """Of all of these together; none where one was not played."""
+    """Whether the figure is over all of `modes` together; there is no figure if one was not
+    played."""
     parts: Parts | None = None
-    """Of these groups, each counting the same; none where one was not played."""
+    """Groups with equal weight; there is no figure if one of them was not played."""
 
     def of(self, benchmark: Benchmark, attempts: Sequence[Attempt]) -> Estimate | None:
-        """The figure over a run's attempts; None where there is none."""
+        """Return the figure over a run's attempts; None if there is none."""
         played = {one.mode for one in attempts}
         modes = [mode for mode in self.modes if mode in played]
         if not modes or (self.pooled and len(modes) < len(self.modes)):
@@ -61,7 +64,7 @@ class PublishedColumn(BaseModel):
         return found.estimate(benchmark.measure(self.measure)) if found else None
 
     def of_one(self, benchmark: Benchmark) -> Measure:
-        """The measure itself."""
+        """Return the column's measure."""
         return {one.name: one for one in (*benchmark.measures, *CONDUCT)}[self.measure]
 
 
@@ -78,40 +81,41 @@ class Published(BaseModel):
     source: str
     """Paper and table."""
     items: int
-    """What it was measured on."""
+    """Number of items measured."""
     rule: str
     judge: str = ""
-    """Who judged; empty where nobody had to."""
+    """Model or person that judged; empty if no judge was needed."""
     unit: str
     digits: int = 2
-    """After the point, as published."""
+    """Decimal places, as published."""
     columns: Mapping[str, PublishedColumn]
     average: Mapping[str, float] = {}
-    """The row of averages as published, where there is one; not computed here."""
+    """The published row of averages, if any; it is not computed here."""
     rows: tuple[Mapping[str, str | float], ...]
-    """Version of a model, its family where the table names it, and a figure by column."""
+    """Rows with the version of a model, its family if the table names it, and a figure per
+    column."""
 
     @property
     def shown(self) -> Mapping[str, PublishedColumn]:
-        """The columns that a screen has room for; `--json` has all."""
+        """The columns that fit on a screen; `--json` has all."""
         wide = len(self.columns) > MOST_COLUMNS
         names = [name for name in self.columns if not (wide and name.endswith((" P", " R")))]
         return {name: self.columns[name] for name in names}
 
 
 MOST_COLUMNS = 13
-"""Of a table on a screen, before precision and recall are left out beside F1."""
+"""Maximum columns on a screen, beyond which precision and recall are dropped and F1 stays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A published table beside runs, and why they are not the same measurement."""
+    """A published table beside runs, with the reasons why the measurements differ."""
 
     table: Published
     caveats: Sequence[str]
 
     def own(self, attempts: Collection[Attempt]) -> dict[str, dict[str, Estimate | None]]:
-        """By agent a run's figures in the table's columns."""
+        """Return each agent's own figures in the table's columns."""
         found: dict[str, dict[str, Estimate | None]] = {}
         for agent in dict.fromkeys(one.agent for one in attempts):
             of_one = [one for one in attempts if one.agent == agent]
@@ -123,10 +127,10 @@ class Reference:
 
 @cache
 def published(benchmark: str) -> Published:
-    """The published table of a benchmark.
+    """Return the published table of a benchmark.
 
     Raises:
-        NotComparable: there is none here.
+        NotComparable: there is no table of this benchmark.
     """
     folder = files("toolhop_agents.compare")
     found = {
@@ -146,15 +150,15 @@ def published(benchmark: str) -> Published:
 def beside(
     benchmark: str, asked: Mapping[str, int], differs: Mapping[str, Sequence[str]]
 ) -> Reference:
-    """The table, given what each run (by letter) was asked.
+    """Return the published table with caveats for these runs.
 
     Args:
-        benchmark: its name.
-        asked: how many items.
-        differs: in what the run differs from the official set-up.
+        benchmark: name of the benchmark.
+        asked: number of items by the run's letter.
+        differs: differences from the official set-up by the run's letter.
 
     Raises:
-        NotComparable: there is none of this benchmark.
+        NotComparable: there is no table of this benchmark.
     """
     table = published(benchmark)
     judged = f", judged by {table.judge}" if table.judge else ""

@@ -1,4 +1,6 @@
-"""A comparison of several runs with the first: by mode, domain or hops, corrected, and by tries."""
+"""Compare several runs with the first: split by mode, domain or hops, with corrected p-values,
+and over several tries.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +22,18 @@ from toolhop_env.statistics import bootstrap, passing
 from toolhop_env.statistics.passing import KINDS, PassRate
 
 ALL = "all"
-"""The stratum of every pair."""
+"""The stratum that holds every pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """What a comparison is asked for."""
+    """Options of a comparison."""
 
     by: str | None = None
-    """A facet (`toolhop_env.facets`). None splits by mode where several were played, and else not
-    at all."""
+    """Facet to split by (`toolhop_env.facets`). None splits by mode if several modes were
+    played."""
     ks: Sequence[int] | None = None
-    """Tries of pass@k and pass^k; None for powers of two up to the epochs."""
+    """Numbers of tries for pass@k and pass^k; None for powers of two up to the number of epochs."""
     common: bool = False
     allow_differences: bool = False
     options: Options = field(default_factory=Options)
@@ -39,10 +41,10 @@ class ComparisonRequest:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Pairs that have something in common, and their figures."""
+    """Pairs that share a facet's value, and their figures."""
 
     by: str
-    """`all`, or what pairs were split by."""
+    """`all`, or the facet that splits the pairs."""
     value: str
     lines: Sequence[Line]
 
@@ -59,7 +61,7 @@ class Passing:
     after: PassRate
     difference: float
     low: float | None
-    """None with too few items to resample, or where all differ alike."""
+    """None if there are too few items to resample, or all differ by the same amount."""
     high: float | None
 
 
@@ -71,7 +73,7 @@ class Comparison:
     strata: Sequence[Stratum]
     passes: Sequence[Passing]
     discordant: Sequence[Pair]
-    """Pairs that one side has right and the other wrong by any of the answer measures."""
+    """Pairs with one side right and the other wrong by at least one answer measure."""
     totals: Sequence[TotalLine] = ()
 
 
@@ -86,12 +88,12 @@ class ComparisonReport:
 
     @property
     def lines(self) -> Sequence[Line]:
-        """Of all comparisons."""
+        """Lines of all comparisons."""
         return _lines(self.comparisons)
 
     @property
     def corrected(self) -> bool:
-        """Whether any p-value was corrected: several tests of one family are shown."""
+        """Whether any p-value is corrected because several tests of one family are shown."""
         return any(line.adjusted is not None for line in self.lines)
 
 
@@ -100,9 +102,9 @@ def compare(sides: Sequence[Side], request: ComparisonRequest) -> ComparisonRepo
 
     Raises:
         NotComparable: two runs are of different benchmarks, differ in more than is allowed, share
-            no pair, or have fewer epochs than the tries asked for.
-        StoreError: the items' domains are asked for and cannot be read.
-        UnknownFacet: the episodes are not split by what is asked for.
+            no pair, or have fewer epochs than the requested tries.
+        StoreError: the items' domains are needed and cannot be read.
+        UnknownFacet: the episodes do not have the requested facet.
     """
     benchmark = benchmark_of({one.letter: one.episodes.values() for one in sides})
     if benchmark is None:
@@ -128,7 +130,7 @@ def compare(sides: Sequence[Side], request: ComparisonRequest) -> ComparisonRepo
 
 
 def read_and_compare(folders: Sequence[Path], request: ComparisonRequest) -> ComparisonReport:
-    """The same for runs in folders, the first being the baseline."""
+    """Read the runs in `folders`, and compare them with the first."""
     return compare(read_sides(folders, DEFAULTS), request)
 
 
@@ -138,7 +140,7 @@ def _strata(
     request: ComparisonRequest,
     named_domains: Mapping[str, str],
 ) -> list[Stratum]:
-    """Every pair, and the parts they are split into where there are several."""
+    """Return a stratum of all pairs, and one for each part if the facet has several values."""
     by = request.by
     if by is None and len({pair.key.mode for pair in pairs}) > 1:
         by = MODE
@@ -146,7 +148,7 @@ def _strata(
     if by is not None:
         value = splitting(by, (pair.before for pair in pairs), named_domains)
         for pair in pairs:
-            # A pair of two modes has a key of its own.
+            # The key of a pair of two modes names both.
             parts[pair.key.mode if by == MODE else value(pair.before)].append(pair)
     strata = [Stratum(ALL, "", lines(measures, pairs, request.options))]
     if by is None or len(parts) == 1:
@@ -173,7 +175,9 @@ def _epochs(pairing: Pairing) -> int:
 def _passes(
     benchmark: Benchmark, pairing: Pairing, request: ComparisonRequest
 ) -> Iterator[Passing]:
-    """By mode and measure; only where items were played more than once, or it was asked for."""
+    """Yield pass rates by mode and measure, if items were played more than once or `ks` are
+    given.
+    """
     most, ks = _epochs(pairing), request.ks
     if ks is None:
         ks = passing.usual_ks(most)
@@ -227,7 +231,7 @@ def _passing(
 
 
 def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Holm's correction over all tests of one measure that are shown; error codes together."""
+    """Apply Holm's correction over all tests shown for a measure; error codes form one family."""
     families: dict[str, list[Line]] = defaultdict(list)
     for one in _lines(comparisons):
         families[one.measure.family or one.measure.name].append(one)

@@ -38,17 +38,17 @@ from toolhop_tools.errors import counted
 from toolhop_tools.perturb.order import tool_orders
 
 ANSWER_CHARS = 70
-"""Of an answer in the list of discordant pairs."""
+"""Maximum length of an answer in the list of discordant pairs, in characters."""
 
 
 def print_report(
     console: Console, report: ComparisonReport, *, most: int, reference: Reference | None
 ) -> None:
-    """All tables, at most `most` discordant pairs a comparison, and what a reader has to know."""
+    """Print all tables with notes, and at most `most` discordant pairs per comparison."""
     console.print(_runs(report))
     for comparison in report.comparisons:
         for part in _comparison(comparison, report, most):
-            # Soft: a path that is cut in two cannot be opened.
+            # Soft wrap, as a path split over two lines cannot be opened.
             console.print(part, soft_wrap=isinstance(part, Text))
     notes = list(_legend(report)) if report.comparisons else []
     if reference is not None:
@@ -104,7 +104,7 @@ def _comparison(
 
 
 def _resumes(pairing: Pairing) -> Iterator[Text]:
-    """That one run was forked from the other, and so holds a part of its episodes alone."""
+    """Note that one run was forked from the other and so holds only part of its episodes."""
     for one, other in (pairing.sides, pairing.sides[::-1]):
         if is_fork_of(one, other):
             yield plain(
@@ -115,7 +115,7 @@ def _resumes(pairing: Pairing) -> Iterator[Text]:
 
 
 def _silent(strata: Sequence[Stratum], report: ComparisonReport) -> dict[str, str]:
-    """Headings, by name, of measures that count nothing on either side, answers apart."""
+    """Return the headings of non-answer measures that are 0 on both sides, by name."""
     lines = [line for one in strata for line in one.lines]
     some = {line.measure.name for line in lines if any(total for total, _ in line.counts)}
     some |= {measure.name for measure in report.benchmark.answer_measures}
@@ -158,7 +158,7 @@ def _totals(found: Sequence[TotalLine], pairing: Pairing, report: ComparisonRepo
 
 
 def _disagreements(strata: Sequence[Stratum], report: ComparisonReport) -> Iterator[Text]:
-    """Why an interval and its p-value seem to contradict each other, where they do."""
+    """Explain each interval that seems to contradict its p-value."""
     found = [
         (f"{line.heading} ({one.value})" if one.value else line.heading, line)
         for one in strata
@@ -186,7 +186,7 @@ def _cells(line: Line) -> list[str]:
 
 
 def _side(unit: Unit, total: float, divisor: float) -> str:
-    """A figure of one side; of calls with their number."""
+    """Format one side's figure; for calls, with their number."""
     found = amount(unit, total / divisor)
     return f"{found} ({total:,.0f})" if unit is Unit.CALLS else found
 
@@ -293,7 +293,7 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
 
 
 def _published(report: ComparisonReport, reference: Reference) -> StackedTable:
-    """The runs in the columns of a published table, then its rows, marked as such."""
+    """Return a table of the runs in the published columns, followed by the published rows."""
     table, columns = reference.table, reference.table.shown
     judged = f", judged by {table.judge}" if table.judge else ""
     of = f"{report.benchmark.title}, {table.rule} scorer{judged}, {table.unit}"
@@ -319,7 +319,7 @@ def _published(report: ComparisonReport, reference: Reference) -> StackedTable:
 
 
 ROOM_FOR_ERRORS = 6
-"""Columns beside which there is room for frames and intervals."""
+"""Maximum number of columns with which intervals are shown."""
 
 
 def _who(side: Side, agent: str) -> str:

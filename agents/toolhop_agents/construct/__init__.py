@@ -1,1 +1,1 @@
-"""Makes items: asks a model stage by stage, and keeps what was paid for."""
+"""Make items with models, stage by stage, and keep every reply that was paid for."""

@@ -1,4 +1,4 @@
-"""Asks models for an item's replies: out of the ledger where they are there, else within limits."""
+"""Get model replies for an item: from the ledger if present, else from the model, within limits."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ log = logging.getLogger(__name__)
 async def opened(
     settings: Settings, *, json_object: bool = True, flag: str = "--base-url"
 ) -> AsyncIterator[Model]:
-    """The model that is asked, for JSON alone where its server takes that. `flag` gives its
-    address, and is named where no server answers.
+    """Open the model, restricted to JSON output if its server supports that.
+
+    `flag` is the option that sets its address; the error names it when no server answers.
 
     Raises:
-        NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
+        NoSuchModel, NoKey, ModelFault, UnknownPrice: the model cannot be used with these settings.
     """
     if settings.base_url:
         await reach(settings.model, settings.base_url, flag)
@@ -60,7 +61,7 @@ async def opened(
 
 
 class ItemLimitReached(Exception):
-    """An item may cost no more; it is rejected."""
+    """An item has used up its own limit and is rejected."""
 
 
 @dataclass
@@ -69,26 +70,26 @@ class Asker:
 
     model: Model
     settings: dict[str, JSON]
-    """What the model was asked with, no secret among it: part of each key."""
+    """The model's settings, without secrets: part of each ledger key."""
     ledger: StepLedger
     spending: Spending
     item_limits: RunLimits = field(default_factory=RunLimits)
-    """What one item may take, in tokens and USD."""
+    """Limits of one item, in tokens and USD."""
     cache: ResponseCache | None = None
-    """Replies of other folders too, under the ledger's keys."""
+    """Replies shared between folders, under the same keys as the ledger."""
     price: Price | None = None
-    """Of a reply in the cache that was asked for where no price was known."""
+    """Price applied to a cached reply that was stored without a cost."""
 
     async def ask(
         self, seed: Seed, place: Place, number: int, prompt: str, messages: Sequence[Message]
     ) -> str:
-        """The text of a reply. It is kept under its `number` within the item, and the version of
-        its `prompt`.
+        """Return the text of a reply, stored under its `number` within the item and its `prompt`
+        version.
 
         Raises:
-            RunLimitReached, ItemLimitReached: a limit leaves no room.
+            RunLimitReached, ItemLimitReached: a limit is used up.
             ModelFault: the model could not be asked.
-            LedgerError: the reply cannot be kept.
+            LedgerError: the reply cannot be stored.
         """
         asked: list[JSON] = [*messages_to_wire(messages)]
         at: list[JSON] = [place.stage.value, place.hop]
@@ -106,7 +107,7 @@ class Asker:
         return without_thoughts(str(row["text"]))
 
     async def _fresh(self, key: str, messages: Sequence[Message]) -> Reply:
-        """A reply that is paid for, in the cache before it is in the ledger."""
+        """Ask the model, and cache the paid reply before it goes into the ledger."""
         self.spending.check()
         reply = await self.model.reply(messages, ())
         try:
@@ -117,7 +118,7 @@ class Asker:
         return reply
 
     def _check(self, seed: Seed) -> None:
-        """An item has the same limits whoever paid for its replies."""
+        """Check the item's limits, counting cached replies at their original cost."""
         limits, spent = self.item_limits, spent_in(self.ledger, seed.id)
         if limits.tokens is not None and spent.tokens >= limits.tokens:
             raise ItemLimitReached(f"--token-limit is reached: {spent.tokens:,} tokens")
@@ -135,12 +136,12 @@ class Asker:
 
 
 def spent_in(ledger: StepLedger, item: str) -> Spent:
-    """What the replies of an item took when they were asked for."""
+    """Return what an item's replies originally cost, cached ones included."""
     return spent_on([_reply(row) for row in ledger.rows("reply") if row["item"] == item])
 
 
 def paid_in(ledger: StepLedger) -> Spent:
-    """What was paid for here; replies out of a cache are counted apart, as saved."""
+    """Return what this folder paid; cached replies count as saved."""
     return spent_on([
         replace(_reply(row), origin=Origin.CACHED if row.get("cached") else Origin.ASKED)
         for row in ledger.rows("reply")
@@ -161,32 +162,32 @@ def _reply(row: dict[str, Any]) -> Reply:
     return Reply(usage=Usage(**row["usage"]), retries=row["retries"], model=row["model"])
 
 
-# -- of one item -----------------------------------------------------------------------------------
+# -- one item --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Models:
-    """The models that are asked, each with the ledger and the budget that they share."""
+    """The models in use, which share one ledger and one budget."""
 
     author: Asker
-    """Makes the items."""
+    """The model that makes the items."""
     second: Asker | None = None
-    """Writes each function once more, from its document alone."""
+    """Writes a second implementation of each function from its document alone."""
     third: Asker | None = None
-    """Writes one where the two differ."""
+    """Writes a third implementation when the first two differ."""
     readers: tuple[Asker, ...] = ()
     votes: int = 0
-    """Of the readers, on an item."""
+    """Number of reader votes per item."""
     wording: int = 0
-    """Changes of its chain by which an item's wording is tested."""
+    """Number of chain changes that test an item's wording."""
     closed_book: Asker | None = None
-    """Is asked each question without tools."""
+    """Answers each question without tools."""
     closed_book_samples: int = 1
 
 
 @dataclass
 class Context:
-    """One item's seed, prompts, models and sandboxes."""
+    """The seed, prompts, models and sandboxes of one item."""
 
     seed: Seed
     prompts: Prompts
@@ -194,11 +195,11 @@ class Context:
     verifier: Verifier
     repairs: int
     basis: Mapping[str, JSON]
-    """How thoroughly is verified: part of each verdict's key."""
+    """Verification settings: part of each verdict's key."""
     asked: int = 0
 
     def asking(self, asker: Asker) -> Ask:
-        """A model's voice, for the conversations of this item."""
+        """Return a function that asks this model on behalf of the item."""
 
         async def ask(place: Place, version: str, messages: Sequence[Message]) -> str:
             return await asker.ask(self.seed, place, self.next_number(), version, messages)
@@ -206,7 +207,7 @@ class Context:
         return ask
 
     async def read(self, question: BlindQuestion, votes: int, stage: Stage) -> tuple[Ballot, ...]:
-        """The ballots of the readers, so many together.
+        """Collect `votes` ballots from the readers.
 
         Raises:
             RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
@@ -217,7 +218,7 @@ class Context:
         async def ask(
             reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
         ) -> str:
-            del sample, key  # the number of the reply tells them apart
+            del sample, key  # replies are told apart by number instead
             return await self.asking(askers[reader])(Place(stage), version, messages)
 
         names = [asker.model.name for asker in askers[:votes]]
@@ -225,7 +226,10 @@ class Context:
         return await readers.read(question, self.verifier.once)
 
     def next_number(self) -> int:
-        """Of the next reply within the item: the same in every session, as all is gone through."""
+        """Return the number of the item's next reply.
+
+        A resumed session repeats all stages, so the numbers are the same in every session.
+        """
         self.asked += 1
         return self.asked
 
@@ -237,7 +241,7 @@ class Context:
         shape: type[ReplyModel],
         repairs: int | None = None,
     ) -> Talk:
-        """A stage's conversation, not yet begun."""
+        """Return a new conversation for a stage."""
         own: dict[str, JSON] = {"item": self.seed.id, "domain": self.seed.domain}
         text = inputs(place.stage, {**own, "world": self.seed.world.value, **values})
         most = self.repairs if repairs is None else repairs
@@ -246,7 +250,9 @@ class Context:
     async def remembered(
         self, what: str, parts: JSON, run: Callable[[], Awaitable[Findings]]
     ) -> Findings:
-        """A verdict, out of the ledger where it is there: what was found once is found again."""
+        """Return a verdict from the ledger; run the check and store its verdict if there is
+        none.
+        """
         key, ledger = key_of(what, VERSION, dict(self.basis), parts), self.models.author.ledger
         if (row := ledger.get("verdict", key)) is not None:
             return FINDINGS.validate_python(row["findings"])

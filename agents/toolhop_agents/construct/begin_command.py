@@ -1,4 +1,4 @@
-"""What the commands that make items share: flags, and how a folder is begun and gone on with."""
+"""Flags shared by the commands that make items, and the code that begins or resumes a folder."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from toolhop_tools.load import load
 GOES_WITH: Mapping[str, str] = {
     **goes_with(Settings), **dict.fromkeys(("votes", "reader_base_url", "reader_price"), "readers"),
 }  # fmt: skip
-"""Settings that mean nothing without another one."""
+"""Settings that require another setting, mapped to the name of that setting."""
 EXIT_CODES = (
     "Exit code 0: done, whatever was accepted. 1: a fault or a limit stopped it. 2: bad input."
 )
 
 
 class Span(click.ParamType[range]):
-    """A number or two, such as ``3-5``, between a least and a most one: the numbers as a range."""
+    """A range given as one or two digits, such as ``3-5``, within a minimum and a maximum."""
 
     name = "N-M"
 
@@ -54,7 +54,7 @@ class Span(click.ParamType[range]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None  # noqa: ANN401 -- `click.ParamType.convert` is declared with Any, and an override may not narrow it
     ) -> range:  # fmt: skip
-        """The numbers."""
+        """Parse the text as an inclusive range."""
         match = re.fullmatch(r"(\d)(?:-(\d))?", value.strip())
         least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not self._low <= least <= most <= self._high:
@@ -78,8 +78,9 @@ licence_option = click.option("--licence", default="", show_default=False,
 def making(
     settings: type[Settings], *left_out: str, needs_model: bool = True
 ) -> Callable[[click.Command], click.Command]:
-    """Give a command the flags of all commands that begin a folder, after its own. `left_out` are
-    fields that it has no use for; `needs_model` says whether ``--model`` has to be given.
+    """Add the flags shared by all commands that begin a folder.
+
+    `left_out` names settings that get no flag; `needs_model` makes ``--model`` required.
     """
 
     def add(command: click.Command) -> click.Command:
@@ -97,12 +98,12 @@ def making(
 def settings_of(
     ctx: click.Context, kind: type[Session], flags: Mapping[str, Any], **more: object
 ) -> Settings:
-    """The settings of a new folder.
+    """Return the settings of a new folder.
 
     Raises:
-        UsageError: flags that do not go together.
-        BadChoice, DataError, UnknownPrice: prompts or test sets cannot be read, or a limit on costs
-            cannot be kept.
+        UsageError: the flags contradict each other.
+        BadChoice, DataError, UnknownPrice: prompts or test sets cannot be read, or a cost limit
+            cannot be enforced.
     """
     if not (flags["out"] or flags["dry_run"]):
         raise click.UsageError("--out is missing: the folder to make items in")
@@ -113,7 +114,7 @@ def settings_of(
     second = None if flags.get("second") == OFF else flags.get("second")
     refuse_unused(ctx, {**flags, "second": second}, GOES_WITH)
     if "executor" in flags:
-        cluster_of(flags)  # refuses what cannot be
+        cluster_of(flags)  # refuses contradictory cluster flags
     for name in flags["against"]:
         load(name)
     said = given(ctx)
@@ -129,17 +130,17 @@ def settings_of(
 def begin(
     kind: type[Session], seeds: Sequence[Seed], settings: Settings, flags: Mapping[str, Any]
 ) -> None:
-    """Make a folder and its items, or say what would be asked."""
+    """Make a folder and its items, or print what would be asked."""
     if flags["dry_run"]:
         print_plan(seeds, settings, as_json=flags["as_json"])
         return
-    anyio.run(_open, settings)  # before there is a folder
+    anyio.run(_open, settings)  # before the folder is created
     folders.make(flags["out"], settings.model_dump(mode="json"), seeds)
     go_on(kind, flags["out"], settings, flags)
 
 
 async def _open(settings: Settings) -> None:
-    """See that cache and models can be had; raises as these do."""
+    """Check that the cache and the models can be opened; raise their errors if not."""
     if settings.cache:
         ResponseCache.open(settings.cache)
     for flag, own in settings.asked:
@@ -148,7 +149,7 @@ async def _open(settings: Settings) -> None:
 
 
 def stored(settings: Settings) -> list[StoredAddress]:
-    """Where the models of a folder are asked."""
+    """Return the addresses of a folder's models."""
     return [
         StoredAddress(flag.replace("price", "base-url"), own.model, own.base_url)
         for flag, own in settings.asked
@@ -156,7 +157,7 @@ def stored(settings: Settings) -> list[StoredAddress]:
 
 
 def go_on(kind: type[Session], folder: Path, settings: Settings, flags: Mapping[str, Any]) -> None:
-    """Make the items of a folder that are not made yet, and print what became of them."""
+    """Make the unfinished items of a folder, and print the outcome."""
     with held(folder, "made"):
         ended, cut = _run(kind, folder, settings, flags["estimate"])
     _report(kind, folder, ended, flags)

@@ -1,4 +1,4 @@
-"""Reads certified items blind: opens the readers, keeps their replies, stores the readings."""
+"""Have blind readers read certified items: open the models, and store replies and readings."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from toolhop_tools.several import each
 
 @dataclass(frozen=True, slots=True)
 class ReaderSettings:
-    """Who reads, and how they are asked."""
+    """The readers and how they are asked."""
 
     readers: tuple[Settings, ...]
-    """The models; temperature and limits are the same for all."""
+    """Settings of each model; temperature and limits are the same for all."""
     votes: int
     seed: int = 0
 
     @property
     def basis(self) -> dict[str, JSON]:
-        """What a reading hangs on."""
+        """Return the settings that determine a reading."""
         models: list[JSON] = [reader.model for reader in self.readers]
         return {
             "models": models,
@@ -52,10 +52,10 @@ class ReaderSettings:
 
 @asynccontextmanager
 async def opened(settings: ReaderSettings) -> AsyncIterator[list[Model]]:
-    """The readers' models.
+    """Open the readers' models.
 
     Raises:
-        NoSuchModel, NoKey, ModelFault: one cannot be asked as given.
+        NoSuchModel, NoKey, ModelFault: a model cannot be used with these settings.
     """
     async with AsyncExitStack() as stack:
         clients = [model_opened(own, flag="--reader-base-url") for own in settings.readers]
@@ -68,7 +68,7 @@ def unread(
     settings: ReaderSettings,
     readings: Readings,
 ) -> list[Item]:
-    """The certified items that have no reading by these readers that holds."""
+    """Return the certified items without a valid reading by these readers."""
     return [
         item
         for item in items
@@ -89,20 +89,22 @@ async def read_all(
     sandbox: Sandbox,
     on_done: Callable[[ItemReading], None],
 ) -> None:
-    """Have items read, several at a time, and keep each reading. All of them have a certificate,
-    and tools that are programs; `readings` is open for writing, the sandbox open.
+    """Have items read concurrently, and store each reading.
+
+    Every item needs a certificate and program tools; `readings` must be open for writing and the
+    sandbox open.
 
     Raises:
-        ModelFault, ReadingsError, SandboxFault, SandboxUnavailable: what was read stays kept.
+        ModelFault, ReadingsError, SandboxFault, SandboxUnavailable: finished readings stay stored.
     """
     async with opened(settings) as models:
 
         async def ask(
             reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
         ) -> str:
-            """The text of a reply, kept before it is used; one that is kept is not asked for."""
+            """Return the text of a stored reply, or ask and store the reply before returning it."""
             own, wire = settings.readers[reader], list[JSON](messages_to_wire(messages))
-            # What is asked is in the messages; where it is asked is not: a server may move.
+            # The key leaves out the address, as a server may move.
             digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)
             if digest not in readings.replies:
                 reply = await models[reader].reply(messages, ())
@@ -129,7 +131,7 @@ async def _read(
     readers: Readers,
     sandbox: Sandbox,
 ) -> ItemReading:
-    """One item's reading. A model may think for minutes: no session waits for it."""
+    """Read one item without holding a sandbox session, as a model may think for minutes."""
 
     async def call(program: Program, arguments: Mapping[str, JSON], lost: int = 0) -> Outcome:
         try:

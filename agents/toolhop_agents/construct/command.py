@@ -1,4 +1,4 @@
-"""`toolhop construct`: make items with a model, each of them run and proven."""
+"""`toolhop construct`: make items with a model, and run and prove each one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ from toolhop_tools.model import DataSet
 from toolhop_tools.readers.folder import builtin
 
 ADDRESSES = ("base_url", "second_base_url", "reader_base_url", "closed_book_base_url")
-"""What a command that resumes may name again, so that keys are sent there."""
+"""Addresses that `resume` accepts again, as confirmation that keys may be sent there."""
 
 
 @click.group()
@@ -139,7 +139,7 @@ def resume(ctx: click.Context, /, folder: Path, **flags: Any) -> None:  # noqa: 
             f"{folder}/{folders.SETTINGS}: {why(error)}\n"
             "  fix: put back what it was begun with, or begin another folder"
         ) from None
-    cluster_of(settings.model_dump())  # refuses what cannot be
+    cluster_of(settings.model_dump())  # refuses contradictory cluster flags
     _see_where_keys_go(folder, settings, named)
     check_prices(settings)
     go_on(kind, folder, settings, flags)
@@ -191,7 +191,7 @@ def nested() -> None:
 OF_HOPS = ("per_template", "official_safe", "second", "second_base_url", "second_price", "wording",
            "domains", "closed_book", "closed_book_samples", "closed_book_base_url",
            "closed_book_price")  # fmt: skip
-"""Settings that nested tasks have no use for."""
+"""Settings that do not apply to nested tasks."""
 DEEPEST, WIDEST = 6, 4
 
 
@@ -285,7 +285,7 @@ def nested_from_pool(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN4
 
 # fmt: on
 def _made_from(flags: Mapping[str, Any]) -> dict[str, str]:
-    """The flags that are no settings, for the books."""
+    """Return the flags that are not settings, for the books."""
     spans = {name: f"{flags[name][0]}-{flags[name][-1]}" for name in ("depth", "width")
              if name in flags}  # fmt: skip
     names = ("domain", "data", "certificates", "kinds", "structure", "edges")
@@ -306,7 +306,7 @@ def _source(dataset: DataSet, flags: Mapping[str, Any], certificates: Path | Non
 def _drafted(
     draft: Callable[[Callable[[], None]], Awaitable[Drafts]], total: int
 ) -> Sequence[NestSeed]:
-    """The seeds that come of running tools; says why others are none."""
+    """Run the tools to draft seeds, and print why drafts failed."""
     with Steps(ErrorConsole(), "drafts", total) as shown:
         drafts = anyio.run(draft, shown.step)
     say(f"{len(drafts.seeds)} of {total} drafts; {drafts.run.calls:,} calls")

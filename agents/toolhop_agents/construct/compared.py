@@ -1,4 +1,4 @@
-"""A second implementation beside a tool's code, and a third where the two differ."""
+"""Compare a tool's code with a second implementation, and with a third if the two differ."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ from toolhop_tools.model import ToolSchema
 
 @dataclass(frozen=True)
 class Compared:
-    """One hop's tool, as whoever writes its function is shown it."""
+    """One hop's tool, as shown to the model that writes its function."""
 
     context: Context
     hop: int
     schema: ToolSchema
     facts: Records | Pairs
     values: Mapping[str, JSON]
-    """The inputs of the stage."""
+    """Inputs of the stage."""
     thirds: dict[str, str | None]
-    """By inputs: third functions that were asked for, so that none is paid for twice."""
+    """Third implementations by stage inputs, so that none is paid for twice."""
 
     async def findings(self, own: str, second: str) -> Findings:
-        """The code, or the document, is at fault where the second and a third function say so."""
+        """Compare two implementations; a third decides whether the code or the document is at
+        fault.
+        """
         findings = code_findings(second, self.schema, self.facts, None)
         if not findings.ok:
             return findings
@@ -48,7 +50,7 @@ class Compared:
         return judged("second", [why] if place else (), place)
 
     async def _unlike(self, own: str, second: str) -> list[Difference]:
-        """The calls that the two answer differently."""
+        """Return the calls for which the two results differ."""
         verifier = self.context.verifier
 
         async def run() -> Findings:
@@ -67,7 +69,7 @@ class Compared:
         return [Difference(*row) for row in rows]
 
     async def _third(self) -> str | None:
-        """A third function; None if the reply is not one."""
+        """Ask for a third implementation; return None if the reply is not valid."""
         asker = self.context.models.third or self.context.models.author
         place = Place(Stage.SECOND, self.hop)
         talk = self.context.talk(place, Stage.SECOND.value, self.values, Code, repairs=1)

@@ -1,11 +1,11 @@
-"""Families of made items for an export: siblings and twins, each shown by running.
+"""Families of made items for an export: siblings and twins, each verified by execution.
 
-    sibling       one record is another, and the answer with it (`toolhop_tools.construct.siblings`)
-    unsolvable    a tool is gone (the scenario `missing-tool`)
-    missing       a value is gone from the question (the scenario `missing-parameter`)
+    sibling       another record, hence another answer (`toolhop_tools.construct.siblings`)
+    unsolvable    a tool is removed (the scenario `missing-tool`)
+    missing       a value is removed from the question (the scenario `missing-parameter`)
 
-A sibling meets the criteria that can change with a record; its tools have the item's properties, as
-their code is the same. Twins are what `toolhop perturb` makes.
+A sibling is checked against the criteria that can change with a record; its tools share the code,
+and so the properties, of the item's tools. `toolhop perturb` makes the twins.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from toolhop_tools.scenarios.label import Scenario
 
 
 class Kin(StrEnum):
-    """What an export can have beside an item."""
+    """The kinds of related item that an export can add."""
 
     SIBLING = "sibling"
     UNSOLVABLE = "unsolvable"
@@ -58,19 +58,19 @@ class NoSibling(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The items of a folder that are exported."""
+    """The items of a folder that are selected for export."""
 
     items: tuple[Item, ...]
     rejected: tuple[str, ...] = ()
-    """Ids: reviewers take them out, with all of their family."""
+    """Ids of items that reviewers rejected; their whole families are left out."""
     waiting: tuple[str, ...] = ()
-    """Ids: not enough reviewers accept them yet."""
+    """Ids of items that too few reviewers have accepted so far."""
 
 
 def choose(material: Material, *, reviewed: bool = True, accepts: int = 0) -> Chosen:
-    """What reviews leave of a folder.
+    """Select the items of a folder that its reviews permit.
 
-    `accepts` reviewers have to accept an item, unless a third one has settled it; `reviewed` says
+    `accepts` reviewers have to accept an item unless a third has settled it; `reviewed` says
     whether reviews count at all.
 
     Raises:
@@ -89,10 +89,10 @@ def choose(material: Material, *, reviewed: bool = True, accepts: int = 0) -> Ch
 
 @dataclass
 class Siblings:
-    """The siblings that were made, and why others were not."""
+    """Siblings made, and the reasons why others failed."""
 
     items: dict[str, Item] = field(default_factory=dict)
-    """By the id of the item that each is a sibling of."""
+    """Siblings by the id of their original item."""
     certificates: list[Certificate] = field(default_factory=list)
     refused: dict[str, NoSibling] = field(default_factory=dict)
 
@@ -100,7 +100,7 @@ class Siblings:
 async def siblings(
     material: Material, items: Sequence[Item], kind: Kind, seed: int, on_item: Callable[[], None]
 ) -> Siblings:
-    """A sibling of each item that has one.
+    """Make a sibling of each item that has one.
 
     Raises:
         LedgerError, CertificateError: the folder cannot be read.
@@ -128,10 +128,10 @@ async def siblings(
 
 
 def certified(material: Material, items: Sequence[Item]) -> dict[str, Certificate]:
-    """The certificates of items, by id.
+    """Return the items' certificates by id.
 
     Raises:
-        CertificateError: there are none that hold still.
+        CertificateError: no certificate is still valid.
     """
     if lacking := [item.id for item in items if item.id not in material.certificates]:
         path = material.folder / CERTIFICATES
@@ -163,7 +163,7 @@ async def _sibling(
 async def _holds(
     item: Item, plan: Sequence[WrittenHop], proof: Certificate, sandbox: Sandbox
 ) -> bool:
-    """Whether the criteria hold that depend on what is in a table."""
+    """Whether the sibling meets the criteria that depend on the contents of a table."""
     written = [replace(hop, gold=GoldCall(own.arguments, "written"))
                for hop, own in zip(item.hops, plan, strict=True)]  # fmt: skip
     by_luck = any(lucky(hop.answer, own) for hop, own in zip(item.hops, proof.hops, strict=True))

@@ -1,16 +1,16 @@
-"""A folder of made items: its settings, its ledger, and the files that follow from them.
+"""A folder of made items: its settings, its ledger, and the files computed from them.
 
-    settings.json        what it was made with; `--resume` goes by it
-    seeds.jsonl          what each item is made from
-    ledger.jsonl         every finished step, on the disk before it is used
-    items.jsonl          accepted items, official rows: a data set like any other
-    certificates.jsonl   their certificates
-    books.jsonl          a line an item: criteria with figures, steps, provenance, cost
-    funnel.json          what passed, by stage
-    refused.jsonl        with readers: items that they alone refused, official rows
+    settings.json        settings, read again when the folder is resumed
+    seeds.jsonl          the source of each item
+    ledger.jsonl         every finished step, on disk before it is used
+    items.jsonl          accepted items as official rows: a data set like any other
+    certificates.jsonl   certificates of the accepted items
+    books.jsonl          one line per item: criteria with figures, steps, provenance, cost
+    funnel.json          counts of items that passed, by stage
+    refused.jsonl        with readers: official rows of items that readers alone refused
 
-The last ones are written anew at the end of each session, in the order of the seeds: the same
-seeds, settings and replies give the same bytes, whenever the process was killed.
+All files but the first three are rewritten at the end of each session, in the order of the seeds.
+The same seeds, settings and replies give the same bytes, even after the process was killed.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ ITEMS, CERTIFICATES, BOOKS, FUNNEL, REFUSED = (
     "items.jsonl", "certificates.jsonl", "books.jsonl", "funnel.json", "refused.jsonl",
 )  # fmt: skip
 FORMAT = 2
-"""Of the settings and the ledger. Format 1 had no contracts: its replies do not fit today's
-stages."""
+"""Version of the settings and the ledger. Format 1 had no contracts, so its replies do not fit
+today's stages."""
 
 
 class FolderError(ToolsError):
-    """A folder that cannot be used; says why and what to do."""
+    """A folder cannot be used; the message says why and what to do."""
 
 
 def make(folder: Path, settings: Mapping[str, JSON], seeds: Sequence[Seed]) -> None:
-    """A new folder with its settings and seeds.
+    """Create a folder with its settings and seeds.
 
     Raises:
-        FolderError: it has settings already, or cannot be written.
+        FolderError: the folder already has settings, or cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,15 +65,15 @@ def make(folder: Path, settings: Mapping[str, JSON], seeds: Sequence[Seed]) -> N
 
 
 def is_made(folder: Path) -> bool:
-    """Whether items are made in this folder."""
+    """Whether the folder was made by `toolhop construct`."""
     return (folder / SETTINGS).is_file() and (folder / SEEDS).is_file()
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """What a folder was made with.
+    """Return the settings that a folder was created with.
 
     Raises:
-        FolderError: no items are made in it.
+        FolderError: the folder was not made by `toolhop construct`.
     """
     try:
         return {**json.loads((folder / SETTINGS).read_text(encoding="utf-8"))}
@@ -85,10 +85,10 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def own_settings(folder: Path) -> dict[str, Any]:
-    """The settings that a session goes on with.
+    """Return the settings with which a session resumes.
 
     Raises:
-        FolderError: as `read_settings`, or an earlier version of this product began the folder.
+        FolderError: as `read_settings`, or an earlier version of this product created the folder.
     """
     settings = read_settings(folder)
     if settings.pop("format", 1) != FORMAT:
@@ -101,7 +101,7 @@ def own_settings(folder: Path) -> dict[str, Any]:
 
 
 def read_seeds(folder: Path, of: type[Seed] = Seed) -> Sequence[Seed]:
-    """The seeds of a folder, in order; `of` is their class.
+    """Return the seeds of a folder in order, as instances of `of`.
 
     Raises:
         FolderError: they cannot be read.
@@ -113,10 +113,10 @@ def read_seeds(folder: Path, of: type[Seed] = Seed) -> Sequence[Seed]:
 
 
 def read_books(folder: Path) -> list[dict[str, Any]]:
-    """The books of a folder, as its last session wrote them; none before that.
+    """Return the books written by the last session; empty before the first.
 
     Raises:
-        FolderError: no items are made in it, or its books cannot be read.
+        FolderError: the folder was not made by `toolhop construct`, or its books cannot be read.
     """
     read_settings(folder)
     path = folder / BOOKS
@@ -147,7 +147,7 @@ def _whole(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A file, whole or not at all.
+    """Write a file atomically.
 
     Raises:
         FolderError: it cannot be written.
@@ -157,7 +157,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, JSON]]) -> None:
-    """A file with a row a line, whole or not at all.
+    """Write a JSON Lines file atomically.
 
     Raises:
         FolderError: it cannot be written.
@@ -177,40 +177,40 @@ WANTED: Mapping[str, frozenset[str]] = {
     "verdict": frozenset({"key", "findings"}),
     "item": frozenset({"key", "item", "accepted", "criteria", "steps"}),
 }
-"""What a row of each kind has at least."""
+"""Required fields of each kind of row."""
 
 
 class LedgerError(ToolsError):
-    """A ledger that cannot be read or written; says which, and what to do."""
+    """A ledger cannot be read or written; the message names it and says what to do."""
 
 
 def key_of(*parts: JSON) -> str:
-    """The digest of what a step hangs on."""
+    """Return the digest of everything that determines a step."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class StepLedger(RowFile):
-    """The ledger of a folder. One process has it open for more at a time. Its kinds of rows:
+    """The ledger of a folder. Only one process at a time may write to it. Its kinds of rows:
 
-    reply      a model's reply, under the digest of everything that it hangs on
-    verdict    what a check in the sandbox found
-    item       an item that is finished, accepted or not
+    reply      a model's reply, under the digest of everything that determines it
+    verdict    findings of a check in the sandbox
+    item       a finished item, accepted or not
     """
 
     fault = LedgerError
     wanted = "no line of a ledger"
 
     def __init__(self, folder: Path, *, more: bool = True) -> None:
-        """Read what is there.
+        """Read an existing ledger.
 
         Args:
-            folder: of the items.
-            more: whether lines are to be added. Another process may be adding where this one only
-                reads.
+            folder: the folder of items.
+            more: whether to open the ledger for writing. Another process may be writing while this
+                one only reads.
 
         Raises:
-            LedgerError: it cannot be read or written, or has a line that does not fit.
+            LedgerError: it cannot be read or written, or a line is not valid.
         """
         self._rows: dict[tuple[str, str], dict[str, Any]] = {}
         super().__init__(folder / LEDGER)
@@ -218,21 +218,21 @@ class StepLedger(RowFile):
             self.open()
 
     def take(self, row: dict[str, Any]) -> None:
-        """See `RowFile`."""
+        """Store a row that was read; overrides `RowFile.take`."""
         if not WANTED[row["kind"]] <= row.keys():
             raise KeyError(row["kind"])
         self._rows[row["kind"], row["key"]] = row
 
     def get(self, kind: str, key: str) -> dict[str, Any] | None:
-        """The row of a finished step; None where there is none."""
+        """Return the row of a finished step, or None."""
         return self._rows.get((kind, key))
 
     def rows(self, kind: str) -> Iterator[dict[str, Any]]:
-        """All rows of a kind, in the order in which they were written."""
+        """Yield all rows of a kind in the order in which they were written."""
         return (row for (own, _), row in self._rows.items() if own == kind)
 
     def add(self, kind: str, key: str, row: Mapping[str, JSON]) -> dict[str, Any]:
-        """Write a row; it is on the disk when this returns.
+        """Append a row and flush it to disk before returning.
 
         Raises:
             LedgerError: it cannot be written.

@@ -1,7 +1,7 @@
-"""Makes one item out of a seed: its stages, and the proof that it can be accepted.
+"""Make one item from a seed: walk its stages, and prove that the item is acceptable.
 
-The stages are walked from the beginning after every repair. A stage whose inputs are as they were
-is judged again and not asked again, so that a repair costs replies only where something changed.
+Every repair restarts the walk from the first stage. A stage whose inputs have not changed is judged
+again but not asked again, so a repair costs replies only where something changed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from toolhop_tools.dates import whole_date
 from toolhop_tools.model import DataSet, Item
 
 MOST_WALKS = 60
-"""Walks of one item: a pair of stages could send each other back for long."""
+"""Maximum number of walks per item, as two stages could send each other back without end."""
 
 
 @dataclass
@@ -40,16 +40,16 @@ class Walk:
 
     table: ItemTable
     begun: list[Talk] = field(default_factory=list)
-    """In order, with those whose inputs have changed since."""
+    """All conversations in order, including those whose inputs have changed since."""
     _talks: dict[Place, Talk] = field(default_factory=dict)
     _back: set[Place] = field(default_factory=set)
-    """Stages that have had the one before them repaired; each may once."""
+    """Stages that have had the previous stage repaired; each may do so once."""
     _stuck: Failed | None = None
-    """Where it was that no repair helped, until that stage is passed."""
+    """The first failure that no repair fixed; cleared when that stage passes."""
     _walks: int = 0
 
     async def run(self) -> Failed | None:
-        """Walk until every stage holds; why that cannot be, if it cannot.
+        """Walk until every stage holds; return the failure if that is impossible.
 
         Raises:
             RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
@@ -70,7 +70,7 @@ class Walk:
         return Failed(Place(Stage.ACCEPT), f"{MOST_WALKS} walks through its stages are used up")
 
     def has(self, place: Place) -> bool:
-        """Whether a stage was asked, so that it can be sent back."""
+        """Whether a stage was asked and can be sent back."""
         return place in self._talks
 
     def send_back(self, place: Place, problems: Sequence[Problem]) -> None:
@@ -78,10 +78,10 @@ class Walk:
         self._talks[place].send_back([replace(problem, place=None) for problem in problems])
 
     async def _settle(self, place: Place) -> ReplyModel | Failed | None:
-        """What a stage comes to; None where an earlier stage was sent back."""
+        """Return a stage's reply or failure; None if an earlier stage was sent back."""
         talk, ask, judge = self.table.stage(place)
         known = self._talks.get(place)
-        # A stage is begun anew where its inputs have changed.
+        # Start a new conversation if the stage's inputs have changed.
         if known is None or (known.inputs, known.prompt) != (talk.inputs, talk.prompt):
             self._talks[place] = talk
             self.begun.append(talk)
@@ -111,45 +111,45 @@ log = logging.getLogger(__name__)
 
 
 OWN_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
-"""What a check raises that did not foresee a reply."""
+"""Exceptions from a check that did not anticipate some reply."""
 
 
 @dataclass
 class ItemBuilder:
-    """One item under way."""
+    """Builds one item."""
 
     context: Context
     sandboxes: Mapping[str, Sandbox]
-    """By kind: where the oracle has to be right."""
+    """Sandboxes by kind; the oracle has to be right in each."""
     official_safe: bool = False
     criteria: list[dict[str, Any]] = field(default_factory=list)
-    """Rows of the books."""
+    """Criteria rows for the books."""
     _rounds: int = 0
     _certificate: JSON = None
     _reading: ReadStatus = ReadStatus.UNREAD
     _refused: Item | None = None
-    """The item that readers alone refuse, if they do."""
+    """The item, if readers alone refused it."""
 
     def __post_init__(self) -> None:
         self._table = ItemTable(self.context)
         self._walk = Walk(self._table)
 
     async def make(self) -> dict[str, JSON]:
-        """Go through all stages; the finished item's row of the ledger.
+        """Run all stages, and return the finished item's ledger row.
 
         Raises:
-            RunLimitReached, ModelFault, LedgerError, SandboxUnavailable: the run is to stop; what
-                was paid for is kept.
+            RunLimitReached, ModelFault, LedgerError, SandboxUnavailable: the run must stop; replies
+                already paid for stay in the ledger.
         """
         try:
             outcome = await self._make()
         except ItemLimitReached as reached:
             outcome = Failed(Place(Stage.ACCEPT), str(reached))
         except SandboxFault as fault:
-            # Its tools may be what does it: the next items go on.
+            # The item's own tools may be the cause, so continue with the next items.
             outcome = Failed(Place(Stage.ACCEPT), f"the sandbox was lost: {fault}")
         except OWN_FAULTS as fault:
-            # The reply is in the ledger: raised, it would end every session of the folder here.
+            # Do not raise: the reply is in the ledger, so every later session would end here too.
             log.exception("a check of %s failed", self.context.seed.id)
             outcome = Failed(Place(Stage.ACCEPT), f"a check of ours failed: {fault!r}")
         steps: list[JSON] = [talk.step() for talk in self._walk.begun]
@@ -212,7 +212,7 @@ class ItemBuilder:
     # -- acceptance -------------------------------------------------------------------------------
 
     async def _judge(self, item: Item) -> Findings:
-        """All criteria: what is executed first, then what models are asked."""
+        """Judge all criteria: those checked by execution first, then those that need models."""
         self._reading = ReadStatus.UNREAD
         context = self.context
         findings, models = await self._executed(item), context.models

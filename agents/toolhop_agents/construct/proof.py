@@ -1,4 +1,4 @@
-"""Puts a whole item to the proof: every criterion that can be judged by running it."""
+"""Prove a whole item: judge every criterion that can be judged by execution."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Item, Tool
 
 SIBLINGS = 3
-"""Other records that an option is tried with."""
+"""Number of other records with which an option is tried."""
 
 
 @dataclass
 class Proof:
-    """One item and what it is made of. Use it once."""
+    """The proof of one item. Use it once."""
 
     context: Context
     sandboxes: Mapping[str, Sandbox]
@@ -64,19 +64,21 @@ class Proof:
     def _add(
         self, criterion: Criterion, noted: Sequence[str], figure: JSON, place: Place | None = None
     ) -> None:
-        """A criterion's verdict: it holds where nothing is noted; else `place` is at fault."""
+        """Record a criterion's verdict: it holds if `noted` is empty; otherwise `place` is at
+        fault.
+        """
         self._rows.append(criterion.row(figure, holds=not noted))
         self._findings += judged(criterion.value, noted, place)
 
     async def findings(self, item: Item) -> Findings:
-        """Judge all criteria; the figures are in `Findings.figures`, with the certificate.
+        """Judge all criteria; `Findings.figures` has their figures and the certificate.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`.
         """
         verifier = self.context.verifier
         certificate = await certify(item, verifier.sandbox, verifier.basis)
-        # Shown when each hop was built: a tool is not changed after that.
+        # Checked when each hop was built; its tool has not changed since.
         self._add(Criterion.PROPERTIES, (), {"tools": len(item.hops), "properties": "all hold"})
         self._hops_proven(item, certificate)
         outcome = await played(item, self.sandboxes)
@@ -97,9 +99,10 @@ class Proof:
         return self._findings + Findings(figures={"criteria": self._rows, "certificate": proof})
 
     def _hops_proven(self, item: Item, certificate: Certificate) -> None:
-        """Each gold call was run when its hop was built; chance is looked at once more here.
+        """Check that few other calls give a hop's answer by chance.
 
-        What else a certificate says is recorded: its search may not read what a reader reads.
+        Each gold call was run when its hop was built. The certificate's other verdicts are only
+        recorded, as its search may not understand what a reader understands.
         """
         pairs = zip(item.hops, certificate.hops, strict=True)
         by_luck = [at for at, (hop, proof) in enumerate(pairs, 1) if lucky(hop.answer, proof)]
@@ -114,8 +117,9 @@ class Proof:
         )
 
     async def _shortcuts(self, item: Item) -> None:
-        """Searches that must prove nothing. That a later gold call takes each answer is seen to
-        where plan and calls are made.
+        """Search for shortcuts, which must not exist.
+
+        The checks of plan and calls ensure that a later gold call uses each answer.
         """
         noted: dict[Criterion, list[tuple[str, int]]] = {
             Criterion.NEEDED: [], Criterion.NO_JUMP: [], Criterion.NO_TWIN: [],
@@ -149,9 +153,9 @@ class Proof:
             self._add(criterion, texts, {"searches": tried[criterion]}, place)
 
     async def _ahead(self, at: int) -> list[str]:
-        """Options with which a hop's tool gives what a later hop is to find.
+        """Find options with which a hop's tool returns the answer of a later hop.
 
-        What other records lead to says whether it is one: short answers are often the same.
+        Several records tell a shortcut from coincidence, as short answers are often the same.
         """
         hop = self.built[at - 1]
         starts = [hop.arguments, *other_calls(hop.facts, hop.arguments, SIBLINGS)]
@@ -179,8 +183,9 @@ class Proof:
         return []
 
     async def _past(self, at: int, known: Sequence[tuple[Call, list[str]]]) -> list[str]:
-        """Later tools that answer to what this hop was given: its own answer is not needed. `known`
-        are its calls for several records, each with the answers of the chain.
+        """Find later tools that accept this hop's inputs and so make its answer unnecessary.
+
+        `known` are this hop's calls for several records, each with the answers of the chain.
         """
         for number, later in enumerate(self.built[at:], at + 1):
             hops, schema = {*range(at, number)}, later.schema.parameters
@@ -202,12 +207,14 @@ class Proof:
         return []
 
     async def _leaves(self, tool: Tool, calls: Sequence[Call]) -> Iterator[list[str]]:
-        """By call: the scalars of its result; none of an error, which may list what is known."""
+        """Return the scalars of each call's result; none for an error, as it may list valid
+        values.
+        """
         results = await self.context.verifier.results(tool.program, calls)
         return ([] if tells_of_error(result) else texts(result) for result in results)
 
     async def _sibling(self, item: Item) -> None:
-        """Walk the chain from other records of the hops that it begins with."""
+        """Walk the chain from other records of its first hops, until one gives another answer."""
         ended: list[str] = []
         for at, start in enumerate(self.built):
             if start.depends_on:
@@ -233,7 +240,9 @@ class Proof:
         self._add(Criterion.SIBLING, [noted], {"walked": len(ended)}, place)
 
     async def _chain(self, start: int, arguments: dict[str, JSON]) -> list[str]:
-        """All answers with another call at one hop; none where the chain breaks off."""
+        """Return all answers of the chain with another call at one hop; empty if the chain
+        breaks.
+        """
         hops = [(hop.tool, hop.call) for hop in self.built]
         own = self.built[start]
         hops[start] = own.tool, own.call.model_copy(update={"arguments": arguments})
@@ -246,18 +255,18 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What scripted agents make of an item."""
+    """Results of scripted agents on an item."""
 
     oracle: Mapping[str, bool]
-    """By sandbox: whether the oracle is right under the strict rule."""
+    """Whether the oracle is right under the strict rule, by sandbox."""
     replayed: bool
-    """Whether the oracle's calls gave the same, byte by byte, in each of them and once more."""
+    """Whether two plays of the oracle in each sandbox all gave the same results, byte by byte."""
     by_luck: tuple[str, ...]
-    """Agents that know nothing and are right."""
+    """Agents that are right without making a call."""
 
 
 async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
-    """Play an item with the oracle in each sandbox, and without tools by those who know nothing.
+    """Play an item with the oracle in each sandbox, and with agents that make no calls.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -277,10 +286,10 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
 
 
 async def closed_book(context: Context, asker: Asker, item: Item) -> tuple[bool, dict[str, JSON]]:
-    """Ask a model in ToolHop's direct mode: whether the criterion holds, and its figure.
+    """Ask a model in ToolHop's direct mode; return whether the criterion holds, and its figure.
 
-    In a closed world no reply may be right: there is nothing to know; of the real world the share
-    is recorded.
+    In a closed world every reply must be wrong, as its facts are invented; for the real world the
+    share is only recorded.
 
     Raises:
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.

@@ -1,4 +1,4 @@
-"""Reads an item blind: votes on its question, by plans that are run; and its wording by change."""
+"""Read an item blind: vote on its question with executed plans, and test its wording by changes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from toolhop_tools.construct.wording import ChainChange, chain_changes, drawn_ch
 from toolhop_tools.model import GoldCall, Item
 
 SHOWN_CHARS = 400
-"""Of a plan that a repair shows."""
+"""Characters of a plan shown for a repair."""
 
 
 def said(ballot: Ballot) -> str:
-    """A ballot in words: the calls that were made, or why there are none."""
+    """Describe a ballot: the calls that were made, or why there are none."""
     calls = ", then ".join(
         f"{step['tool']}({step['arguments']}) = {step['value']!r}" for step in ballot.steps
     )
@@ -39,11 +39,14 @@ def said(ballot: Ballot) -> str:
 async def read_item(
     context: Context, item: Item, sibling: Mapping[str, Any]
 ) -> tuple[ReadStatus, dict[str, JSON], Findings]:
-    """Have an item read: what the readers say together, the votes apart by model for the books, and
-    for whoever writes the question two plans with their results, where readers do not agree.
+    """Have an item read.
 
-    `item` is as its chain was executed. Plans are run with the entity of `sibling`, the figure of
-    that criterion, as well.
+    `item` has its chain as executed. Plans are also run with the entity of `sibling`, the figure of
+    the sibling criterion.
+
+    Returns:
+        The readers' verdict; the votes by model, for the books; and, if readers disagree, two plans
+            with their results for the question's author.
 
     Raises:
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
@@ -73,19 +76,19 @@ async def read_item(
     return status, row, judged(Criterion.READ.value, wrong, Place(Stage.QUESTION))
 
 
-# -- wording: the question of a changed chain, written anew, is read as well -----------------------
+# -- wording: rewrite the question of a changed chain, and have it read ----------------------------
 
 TRIED = 4
-"""Changes that are drawn for each that is wanted: some leave the answer as it is."""
+"""Changes drawn per wanted change, as some leave the answer as it is."""
 
 
 async def try_wording(
     context: Context, built: Sequence[Built], item: Item
 ) -> tuple[dict[str, JSON], Findings]:
-    """Change the chain, have its question written and read, and see the plans change with it.
+    """Change the chain, have its question rewritten and read, and check that plans change with it.
 
-    A plan that still comes to the item's own answer has not noticed the change: the question's
-    words do nothing, or nobody reads the condition. Other disagreement is counted and no more.
+    If a plan still reaches the item's own answer, the question's words do nothing or the reader
+    ignored the condition. Other disagreement is only counted.
 
     Raises:
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
@@ -131,7 +134,9 @@ async def try_wording(
 
 
 def _stands_elsewhere(built: Sequence[Built], number: int, change: ChainChange) -> bool:
-    """Whether another hop's call has the changed literal too: one alone would break the sense."""
+    """Whether another hop's call also has the changed literal, so that changing one breaks the
+    sense.
+    """
     written = built[number - 1].call.arguments
     old = [text for name, value in written.items() if change.arguments.get(name) != value
            for text in texts(value)]  # fmt: skip
@@ -143,7 +148,7 @@ def _stands_elsewhere(built: Sequence[Built], number: int, change: ChainChange) 
 async def _reread(
     context: Context, built: Sequence[Built], item: Item, change: ChainChange, answers: list[str]
 ) -> tuple[Ballot | None, str]:
-    """A reader's ballot on the question of the changed chain; None without a question."""
+    """Return a reader's ballot on the changed chain's question; None if no question was written."""
     written = [hop.call.arguments for hop in built]
     written[change.hop - 1] = dict(change.arguments)
     changed = [replace(hop, answer=answer) for hop, answer in zip(built, answers, strict=True)]

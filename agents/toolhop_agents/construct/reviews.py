@@ -1,7 +1,6 @@
-"""What there is to review, and its ``reviews.jsonl``: a line a review, on the disk before anything
-goes on.
+"""Material for review and its ``reviews.jsonl``: one line per review, flushed to disk at once.
 
-Several people may review at the same time, each in a process of their own: a line is added under
+Several people may review at the same time, each in a process of their own: a line is appended under
 a lock, after the end of the last whole line.
 """
 
@@ -30,33 +29,33 @@ from toolhop_tools.model import DataSet, Item
 NAME = "reviews.jsonl"
 PROVENANCE = "provenance.jsonl"
 MOST_TEXT = 2000
-"""Characters of a reason, and of an answer, that are kept."""
+"""Maximum length of a stored reason or answer, in characters."""
 
 
 class ReviewError(ToolsError):
-    """Reviews that cannot be read or written; says which, and what to do."""
+    """Reviews cannot be read or written; the message says which, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What there is to review: the accepted items of a made folder, or any data set."""
+    """Items to review: the accepted items of a made folder, or any data set."""
 
     folder: Path
-    """The folder, or the file of the data set."""
+    """The folder, or the data set's file."""
     data: DataSet
     certificates: dict[str, Certificate]
-    """By id: those that still hold."""
+    """Valid certificates by item id."""
     books: dict[str, dict[str, Any]]
-    """By id, rejected items among them; empty for data that was not made here."""
+    """Books by item id, rejected items included; empty for data that was not made here."""
     settings: dict[str, Any]
-    """What the folder was made with."""
+    """Settings of the folder."""
 
     @classmethod
     def read(cls, source: str | Path) -> Material:
-        """The items with their certificates and books.
+        """Read items with their certificates and books.
 
         Raises:
-            FolderError: nothing in the folder was accepted yet.
+            FolderError: no item of the folder has been accepted yet.
             DataError, CertificateError: a file cannot be read.
         """
         folder = Path(source)
@@ -80,16 +79,16 @@ class Material:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """In the order of the file."""
+        """The items, in the order of the file."""
         return tuple(self.data.items)
 
     @property
     def digests(self) -> dict[str, str]:
-        """Of the items, by id."""
+        """Digests of the items, by id."""
         return {item.id: item.digest for item in self.items}
 
     def standing(self) -> dict[str, dict[str, Review]]:
-        """Everybody's last review of each item as it is now.
+        """Return each reviewer's last review of each item's current version.
 
         Raises:
             ReviewError: the file cannot be read.
@@ -98,8 +97,9 @@ class Material:
 
 
 def _by_seed(folder: Path, data: DataSet, books: dict[str, dict[str, Any]]) -> DataSet:
-    """Nested tasks under the names of their seeds, as their numbers change when others join them.
-    What their rows do not hold is in the provenance: it goes into the books, as ``executed``.
+    """Name nested tasks after their seeds, as their numbers change when tasks are added.
+
+    Provenance that the rows lack is added to the books as ``executed``.
     """
     lines = (folder / PROVENANCE).read_text(encoding="utf-8").splitlines()
     rows = {str(row["test_id"]): row for row in map(json.loads, lines)}
@@ -113,12 +113,12 @@ def _by_seed(folder: Path, data: DataSet, books: dict[str, dict[str, Any]]) -> D
 
 
 def place(folder: Path) -> Path:
-    """The file of a folder's reviews, or the one beside a data file."""
+    """Return the path of a folder's reviews, or of those beside a data file."""
     return folder / NAME if folder.is_dir() else folder.with_name(f"{folder.stem}.{NAME}")
 
 
 def read(folder: Path) -> Iterator[Review]:
-    """All reviews, oldest first; a last line without its end is left out.
+    """Yield all reviews, oldest first; an unfinished last line is skipped.
 
     Raises:
         ReviewError: the file cannot be read, or a line is not a review.
@@ -141,10 +141,10 @@ def read(folder: Path) -> Iterator[Review]:
 
 
 def add(folder: Path, review: Review) -> Review:
-    """Add a review; it is on the disk when this returns.
+    """Append a review and flush it to disk before returning.
 
     Raises:
-        ReviewError: it cannot be written; what was there before stays.
+        ReviewError: it cannot be written; earlier reviews are unchanged.
     """
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     row = replace(review, reason=review.reason.strip()[:MOST_TEXT], at=now)
@@ -160,10 +160,10 @@ def add(folder: Path, review: Review) -> Review:
 
 @contextmanager
 def _open(path: Path) -> Iterator[int]:
-    """The file, ready for one more line, without the piece of a line that a kill may have left."""
+    """Open the file for appending, and drop a partial last line left by a killed process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        with suppress(OSError):  # a file system that knows no locks
+        with suppress(OSError):  # the file system does not support locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         end, piece = last_end(descriptor)
         if piece:

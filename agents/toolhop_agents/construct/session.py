@@ -1,4 +1,4 @@
-"""A session: seeds to items, several at a time, within limits; then the files."""
+"""A session: make items from seeds concurrently and within limits, then write the files."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ from toolhop_tools.model import Item
 from toolhop_tools.several import each
 
 Maker: TypeAlias = Callable[[Seed], Awaitable[dict[str, JSON]]]
-"""Makes one item; its row of the ledger."""
+"""Makes one item and returns its ledger row."""
 Made: TypeAlias = Sequence[tuple[Any, dict[str, Any]]]
-"""Seeds with the ledger's rows of what was made of them."""
+"""Seeds paired with the ledger rows of their items."""
 ALL_ITEMS = Seed("", "")
-"""Stands for all items in the ledger, where they are asked about together."""
+"""Placeholder seed, under which the ledger stores requests about all items together."""
 YIELD_ITEMS = 20
-"""Items after which the first-pass yield can stop a session."""
+"""Minimum number of items before the first-pass yield can stop a session."""
 
 
 @dataclass
 class Ended:
-    """How a session ended."""
+    """The outcome of a session."""
 
     accepted: int = 0
     rejected: int = 0
@@ -58,7 +58,7 @@ class Ended:
     stopped_by: str = ""
     fault: Exception | None = None
     took: Spent = field(default_factory=Spent)
-    """In all sessions: what was paid for, and what a cache saved."""
+    """Usage of all sessions: paid for, and saved by a cache."""
 
 
 async def construct(
@@ -70,19 +70,19 @@ async def construct(
     on_item: Callable[[Seed, bool], None] = lambda seed, accepted: None,
     kind: type[Session] | None = None,
 ) -> Ended:
-    """Make the items of a folder that are not made yet.
+    """Make the unfinished items of a folder.
 
     Args:
-        settings: the folder's, with other limits where a person gives some.
-        ended: is filled, also where a signal cuts the session off.
-        most: seeds that are begun, the first ones; None for all.
-        kind: the class of the folder's session; that of items with hops if None.
+        settings: the folder's settings, with any limits changed for this session.
+        ended: updated in place, so that it is usable even if a signal interrupts the session.
+        most: number of seeds to use, from the first; None for all.
+        kind: the class of the folder's session; None for items with hops.
 
     Raises:
         FolderError, LedgerError, StoreError: the folder cannot be used.
-        NoSuchModel, NoKey, ModelFault, SandboxUnavailable, BadChoice: before anything was asked.
+        NoSuchModel, NoKey, ModelFault, SandboxUnavailable, BadChoice: before any model was asked.
     """
-    folders.own_settings(folder)  # raises where the folder cannot be resumed
+    folders.own_settings(folder)  # raises if the folder cannot be resumed
     kind = kind or Session
     prompts = kind.prompts_of(settings.prompts)
     if settings.prompts_digest not in {"", prompts.digest}:
@@ -101,8 +101,10 @@ async def construct(
 
 @dataclass
 class Session:
-    """Seeds to items, and the ledger to files. Other kinds of items have their own prompts, seeds,
-    `key`, `maker`, `write_data` and `book`.
+    """Makes items from seeds, and writes files from the ledger.
+
+    Subclasses for other kinds of items have their own prompts, seeds, `key`, `maker`, `write_data`
+    and `book`.
     """
 
     folder: Path
@@ -112,18 +114,18 @@ class Session:
     seeds: Sequence[Seed]
     on_item: Callable[[Seed, bool], None]
     domains: dict[str, str] = field(default_factory=dict)
-    """By item, where they were classified."""
+    """Domain by item id, if the items were classified."""
     asks_json: ClassVar[bool] = True
     """Whether every reply of the author is a JSON object."""
     made_with: ClassVar[type[Settings]] = Settings
     made_from: ClassVar[type[Seed]] = Seed
     data: ClassVar[str] = folders.ITEMS
-    """Name of the data set in the folder."""
+    """File name of the data set in the folder."""
     prompts_of = staticmethod(load_prompts)
-    """The prompts of this kind, in a folder of one's own or the package's."""
+    """Loads this kind's prompts from a given folder, or else from the package."""
 
     async def run(self, seeds: Sequence[Seed], ended: Ended) -> Ended:
-        """Make those of the seeds that are not finished, and write the files."""
+        """Make the items of unfinished seeds, and write the files."""
         done = {seed.id for seed, _ in self.finished}
         left = [seed for seed in seeds if seed.id not in done]
         try:
@@ -140,9 +142,7 @@ class Session:
         return ended
 
     async def _classified(self) -> dict[str, str]:
-        """The domain of each accepted item, by the author; replies in the ledger are not paid for
-        again.
-        """
+        """Have the author classify the domain of each accepted item; ledger replies are reused."""
         seeds = {seed.id: seed for seed in self.seeds}
         items = _items([row["row"] for _, row in self.finished if row["accepted"]])
         numbers = itertools.count(1)
@@ -161,14 +161,14 @@ class Session:
             return await classify(items, ask)
 
     def key(self, seed: Seed) -> str:
-        """Of a finished item in the ledger."""
+        """Return the ledger key of a finished item."""
         own = self.settings
         others: list[JSON] = [*own.readers, own.all_votes, own.second or "", own.changes]
         return key_of(seed.digest, own.model, self.prompts.digest, VERSION, *others)
 
     @property
     def finished(self) -> Made:
-        """The finished items, in the order of the seeds, with their rows of the ledger."""
+        """The finished items in seed order, with their ledger rows."""
         rows = ((seed, self.ledger.get("item", self.key(seed))) for seed in self.seeds)
         return [(seed, row) for seed, row in rows if row is not None]
 
@@ -185,8 +185,8 @@ class Session:
                     self.on_item(seed, bool(row["accepted"]))
                     self._enough()
                 except RunLimitReached as reached:
-                    # A limit is looked at before each request: replies under way are paid for and
-                    # kept, and the other items then stop at it by themselves.
+                    # Limits are checked before each request: replies in flight are paid for and
+                    # stored, and the other items then reach the same limit.
                     ended.stopped_by = ended.stopped_by or str(reached)
 
             await each(left, finish, at_a_time=self.settings.max_samples)
@@ -201,7 +201,9 @@ class Session:
         return Spending(limits, paid_in(self.ledger))
 
     async def author(self, stack: AsyncExitStack, spending: Spending) -> Asker:
-        """The model that makes items, with its ledger and its budget; nobody without one."""
+        """Open the model that makes items, with ledger and budget; the `Asker` has no model if
+        none is set.
+        """
         settings = self.settings
         limits = RunLimits(tokens=settings.token_limit, cost_usd=settings.cost_limit)
         cache = ResponseCache.open(settings.cache) if settings.cache else None
@@ -217,19 +219,19 @@ class Session:
         *,
         json_object: bool = True,
     ) -> Asker | None:
-        """Another model, if there is one; its replies are in the author's ledger and budget."""
+        """Open another model that shares the author's ledger and budget; None without settings."""
         if own is None:
             return None
         model = await stack.enter_async_context(opened(own, json_object=json_object))
         return replace(author, model=model, settings=own.asked_with, price=price_of(own))
 
     async def readers(self, stack: AsyncExitStack, author: Asker) -> tuple[Asker, ...]:
-        """The models that read what was made."""
+        """Open the models that read finished items."""
         askers = [await self.beside(stack, author, own) for own in self.settings.of_readers()]
         return tuple(filter(None, askers))
 
     async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
-        """What makes one item, with all that it needs open."""
+        """Open everything needed to make items, and return the function that makes one."""
         own = self.settings
         second = await self.beside(stack, author, own.of_second())
         readers = await self.readers(stack, author)
@@ -250,7 +252,7 @@ class Session:
         return make
 
     def _enough(self) -> None:
-        """Stop where hardly an item passes at the first reply of every stage."""
+        """Stop the session if too few items pass every stage with their first reply."""
         rows = [*self.ledger.rows("item")]
         if not self.settings.least_yield or len(rows) < YIELD_ITEMS:
             return
@@ -265,7 +267,9 @@ class Session:
     # -- the files --------------------------------------------------------------------------------
 
     def write(self, ended: Ended) -> None:
-        """The files, by what the ledger has; nothing in them hangs on when it was written."""
+        """Write the files from the ledger alone; their contents do not depend on the time of
+        writing.
+        """
         finished = self.finished
         made = [own for own in finished if own[1]["accepted"]]
         repeated = self.write_data(made)
@@ -278,7 +282,7 @@ class Session:
         ended.took = paid_in(self.ledger)
 
     def write_data(self, made: Made) -> dict[str, str]:
-        """Write the data set of what stages accepted; by id, the duplicates that are left out."""
+        """Write the data set of accepted items; return the duplicates left out, by id."""
         settings, home = self.settings, self.folder
         items = _items([row["row"] for _, row in made])
         repeated = _duplicates(items, settings.against, settings.per_template)
@@ -295,7 +299,9 @@ class Session:
     def book(
         self, seed: Seed, row: Mapping[str, Any], repeated: Mapping[str, str]
     ) -> dict[str, Any]:
-        """An item's line in the books; `repeated` says by id why an item is a duplicate."""
+        """Return an item's line in the books; `repeated` gives, by id, why an item is a
+        duplicate.
+        """
         why = repeated.get(seed.id, "")
         plain = {key: row[key] for key in ("item", "accepted", "criteria", "steps")}
         plain |= {key: row[key] for key in ("place", "why", "problems") if key in row}
@@ -322,7 +328,7 @@ class Session:
 
 
 def basis_of(settings: Settings) -> Basis:
-    """As `toolhop certify` has it by default, so that the certificates hold there as well."""
+    """Return the default basis of `toolhop certify`, so that certificates stay valid there."""
     return Basis(CERTIFY_VERSION, settings.seed, 300, 20, 2.0, 256, "restricted")
 
 
@@ -334,7 +340,7 @@ def _items(rows: Sequence[dict[str, Any]]) -> Sequence[Item]:
 def _duplicates(
     items: Sequence[Item], against: Sequence[str], per_template: int | None
 ) -> dict[str, str]:
-    """By id: what an item is a duplicate of."""
+    """Return what each duplicate item repeats, by id."""
     tests = Against([item for name in against for item in load(name).items])
     reasons = {item.id: f"like a test set: {why}" for item in items if (why := tests.overlap(item))}
     reasons |= duplicates([item for item in items if item.id not in reasons])

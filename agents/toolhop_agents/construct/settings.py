@@ -1,7 +1,7 @@
-"""How items are made: the settings of a folder, and those of each model that is asked for it.
+"""Settings of a folder of made items, and of each model asked for them.
 
 Each field with a `Flag` is a flag of the commands that make items; name, type, bounds, default and
-help are stated here alone (`toolhop_agents.cli.options`).
+help are stated only here (`toolhop_agents.cli.options`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.properties.check import EXAMPLES
 
 OFF = "off"
-"""As `second`: no second implementation, though readers are named."""
+"""Value of `second` that turns the second implementation off although readers are named."""
 PRICE = "IN,OUT[,CACHED]"
 TOLD_SETTINGS = (
     "model", "temperature", "max_tokens", "repairs", "seed", "examples", "sandbox",
     "official_safe", "per_template", "second", "readers", "votes", "wording", "closed_book",
     "closed_book_samples",
 )  # fmt: skip
-"""Settings that cards and methods tell. Addresses are not: they may be nobody else's business."""
+"""Settings that cards and methods report. Addresses are left out, as they may be private."""
 
 
 Author = Annotated[str, Flag(
@@ -37,7 +37,7 @@ Author = Annotated[str, Flag(
 
 
 class Settings(BaseModel):
-    """How items are made. Kept in the folder; keys are never among them."""
+    """Settings for making items, stored in the folder without any keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -79,9 +79,9 @@ class Settings(BaseModel):
     second_price: Annotated[str | None, Flag(
         "Of --second, as --price.", metavar=PRICE, goes_with="second")] = None
     readers: tuple[str, ...] = ()
-    """Plan the calls of each item from its question and documents."""
+    """Models that plan the calls of each item from its question and documents."""
     votes: int = 0
-    """Of the readers together; 0 for three, or one each if there are more."""
+    """Total votes of the readers; 0 for three, or one per reader if there are more."""
     wording: Annotated[int | None, Field(ge=0, le=20), Flag(
         "Changes of its chain by which an item's wording is tested.  [default: 2 with readers]"
     , goes_with="readers")] = None
@@ -108,28 +108,29 @@ class Settings(BaseModel):
         operational=True)] = 0.1
     max_samples: Annotated[int, Field(ge=1, le=64), Flag("Items at a time.", operational=True)] = 2
     seed: Annotated[int, Field(ge=0), Flag("Seed of everything that is drawn.")] = 0
-    """No model is shown it."""
+    """The seed is never shown to a model."""
     examples: int = EXAMPLES
     executor: Literal["local", "ray"] = "local"
-    """Where tools are verified; models are asked by this process."""
+    """Where tools are verified; this process always asks the models itself."""
     ray_address: str | None = None
     sandbox: Annotated[Kind, Flag("What isolates tools.")] = "auto"
     # fmt: on
 
     @property
     def all_votes(self) -> int:
-        """Votes on an item; 0 without readers."""
+        """Number of votes per item; 0 without readers."""
         return (self.votes or max(3, len(self.readers))) if self.readers else 0
 
     @property
     def changes(self) -> int:
-        """Changes by which wording is tested."""
+        """Number of changes that test an item's wording."""
         return (2 if self.wording is None else self.wording) if self.readers else 0
 
     def of_second(self) -> Settings | None:
-        """Settings of the model that writes functions once more; None without one.
+        """Return the settings of the model that writes second implementations; None if there is
+        none.
 
-        The author's own model is asked at another temperature than the author is.
+        The author's own model is asked at a different temperature.
         """
         if self.second == OFF or not (self.second or self.readers):
             return None
@@ -139,7 +140,9 @@ class Settings(BaseModel):
         return self._of(self.second, self.second_base_url, self.second_price, 0.7 if warm else 0.0)
 
     def of_readers(self) -> list[Settings]:
-        """Settings of each reader. It is to read, not to invent; repeated votes need to differ."""
+        """Return each reader's settings. Readers should not invent, but repeated votes need to
+        differ.
+        """
         temperature = 0.0 if self.all_votes <= len(self.readers) else 0.7
         nothing = (None,) * len(self.readers)
         of_each = zip(
@@ -148,7 +151,7 @@ class Settings(BaseModel):
         return [self._of(*own, temperature) for own in of_each]
 
     def of_closed_book(self) -> Settings | None:
-        """Settings of the model without tools; None without one."""
+        """Return the settings of the model without tools; None if there is none."""
         if self.closed_book is None:
             return None
         url, price = self.closed_book_base_url, self.closed_book_price
@@ -162,7 +165,7 @@ class Settings(BaseModel):
 
     @property
     def asked(self) -> Iterator[tuple[str, Settings]]:
-        """Each model that is asked, with the flag of its price."""
+        """Yield the settings of each model with the flag of its price."""
         models = (
             ("--price", self if self.model else None),
             *(("--reader-price", reader) for reader in self.of_readers()),
@@ -173,16 +176,16 @@ class Settings(BaseModel):
 
     @property
     def asked_with(self) -> dict[str, JSON]:
-        """What a model is asked with, for the keys of its replies."""
+        """Settings that determine a model's replies, for the ledger keys."""
         own: dict[str, JSON] = self.model_dump(include={"temperature", "max_tokens", "base_url"})
         return own
 
 
 def check_prices(settings: Settings) -> None:
-    """See that a limit on costs can be kept: the price of each model that is asked is known.
+    """Check that a cost limit can be enforced: the price of each model must be known.
 
     Raises:
-        UnknownPrice: one is not.
+        UnknownPrice: a model's price is not known.
     """
     if settings.run_cost_limit or settings.cost_limit:
         for flag, own in settings.asked:
@@ -190,7 +193,7 @@ def check_prices(settings: Settings) -> None:
 
 
 def price_of(settings: Settings) -> Price | None:
-    """What the model's tokens cost; None if unknown."""
+    """Return the price of the model's tokens; None if unknown."""
     if settings.price:
         return prices.parse(settings.price)
     return prices.listed(settings.model, settings.base_url)

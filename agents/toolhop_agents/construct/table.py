@@ -1,4 +1,4 @@
-"""The table of stages of an item with hops: what each asks, and what its reply is held to."""
+"""The stages of an item with hops: the prompt inputs of each stage, and the checks on its reply."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from toolhop_tools.words import as_text
 
 Shape = TypeVar("Shape", bound=ReplyModel)
 Given: TypeAlias = tuple[dict[str, JSON], Judge]
-"""The inputs of a stage, and its judge."""
+"""Inputs and judge of a stage."""
 PLAN, QUESTION = Place(Stage.DECOMPOSE), Place(Stage.QUESTION)
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A hop that holds."""
+    """A finished hop."""
 
     question: str
     depends_on: tuple[int, ...]
@@ -55,21 +55,21 @@ class Built:
     code: str
     call: GoldArguments
     arguments: dict[str, JSON]
-    """With earlier answers in place."""
+    """Arguments of the call, with earlier answers filled in."""
     answer: str
 
     @property
     def tool(self) -> Tool:
-        """The tool as the product has it."""
+        """The tool with its program."""
         return Tool(self.schema, program(self.schema, self.code, self.facts))
 
     def written(self) -> dict[str, JSON]:
-        """The hop as a `WrittenHop`, for the ledger."""
+        """Return the hop as a `WrittenHop` for the ledger."""
         own: dict[str, JSON] = {"question": self.question, "depends_on": [*self.depends_on]}
         return {**own, **self.call.model_dump(mode="json")}
 
     def hop(self, answers: Sequence[str]) -> Hop:
-        """The hop of the item."""
+        """Return the hop with earlier `answers` filled in."""
         reading = Reading(Match.VALUE, tuple(self.call.answer_path))
         gold = GoldCall(self.arguments, "written", reading)
         return Hop(filled(self.question, answers), self.answer, self.tool, gold)
@@ -83,13 +83,13 @@ class ItemTable:
     replies: dict[Place, ReplyModel] = field(default_factory=dict)
     _answers: dict[int, str] = field(default_factory=dict)
     _others: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """By hop: what its tool answers for other records, or other inputs."""
+    """Answers of a hop's tool for other records or inputs, by hop."""
     _thirds: dict[str, str | None] = field(default_factory=dict)
 
     # -- the table --------------------------------------------------------------------------------
 
     def places(self) -> Sequence[Place]:
-        """The stages that can be seen so far, in order."""
+        """Return the stages known so far, in order."""
         places = [] if self.context.seed.sub_task else [PLAN]
         stages = [s for s in OF_A_HOP if s is not Stage.SECOND or self.context.models.second]
         for number in range(1, len(self.plan) + 1):
@@ -99,8 +99,9 @@ class ItemTable:
         return places
 
     def before(self, place: Place) -> Place | None:
-        """The stage that is sent back once where no repair of this one helps: the one before it
-        within the hop; before a tool, the plan.
+        """Return the stage to send back once if no repair of this one helps.
+
+        That is the previous stage of the hop, or the plan for a tool.
         """
         if place.stage is Stage.TOOL and not self.context.seed.sub_task:
             return PLAN
@@ -111,7 +112,7 @@ class ItemTable:
         return Place(before, place.hop) if before else None
 
     def stage(self, place: Place) -> tuple[Talk, Ask, Judge]:
-        """A stage as the replies before it make it: what is asked, whom, and how it is judged."""
+        """Return a stage's conversation, asking function and judge, given the replies before it."""
         stages: Mapping[Stage, tuple[type[ReplyModel], Callable[[int], Given]]] = {
             Stage.DECOMPOSE: (Decomposition, self._decompose),
             Stage.TOOL: (NewTool, self._tool),
@@ -133,41 +134,41 @@ class ItemTable:
         asker = models.second if place.stage is Stage.SECOND and models.second else models.author
         return self.context.talk(place, prompt, values, shape), self.context.asking(asker), judge
 
-    # -- what the replies come to -----------------------------------------------------------------
+    # -- results of the replies -------------------------------------------------------------------
 
     @property
     def plan(self) -> Sequence[PlannedHop]:
-        """The hops; none before there is a plan."""
+        """Planned hops; empty before the plan exists."""
         if self.context.seed.sub_task:
             return of_answers(self.context.seed).hops
         plan = self.replies.get(PLAN)
         return plan.hops if isinstance(plan, Decomposition) else ()
 
     def seed_findings(self) -> Findings:
-        """The plan's checks of a seed that brings its own sub-questions."""
+        """Check the plan of a seed that brings its own sub-questions."""
         seed = self.context.seed
         return plan_findings(of_answers(seed), seed) if seed.sub_task else Findings()
 
     @property
     def built(self) -> list[Built]:
-        """The hops, once all stages hold."""
+        """The finished hops, available once all stages hold."""
         return [self._built(number) for number in range(1, len(self.plan) + 1)]
 
     @property
     def question(self) -> str:
-        """The item's."""
+        """The item's question."""
         reply = self.replies.get(QUESTION)
         return reply.question if isinstance(reply, FinalQuestion) else self.context.seed.question
 
     def own_question_will_do(self) -> bool:
-        """Whether the seed's own question is the item's."""
+        """Whether the seed's own question can be used as it is."""
         question = self.context.seed.question
         if not question or len(self._answers) < len(self.plan):
             return bool(question)
         return question_findings(question, self.written_hops()).ok
 
     def written_hops(self) -> list[Hop]:
-        """The hops with ``{k}`` in their gold calls."""
+        """Return the hops with ``{k}`` placeholders in their gold calls."""
         built = self.built
         answers = [hop.answer for hop in built]
         return [
@@ -184,7 +185,6 @@ class ItemTable:
         )  # fmt: skip
 
     def _reply(self, shape: type[Shape], stage: Stage, hop: int) -> Shape:
-        """A reply that passed."""
         return cast("Shape", self.replies[Place(stage, hop)])
 
     def _first(self, hop: int) -> NewTool:
@@ -203,7 +203,6 @@ class ItemTable:
         return self._reply(Code, Stage.CODE, hop).code
 
     def _earlier(self, hop: int) -> list[str]:
-        """Answers of the hops before."""
         return [self._answers[number] for number in range(1, hop)]
 
     def _seed_answer(self, hop: int) -> str:
@@ -211,7 +210,7 @@ class ItemTable:
         return tasks[hop - 1][1] if tasks else ""
 
     def _gold_arguments(self, hop: int) -> dict[str, JSON]:
-        """The first document's call, with earlier answers in place."""
+        """Return the arguments of the first document's call, with earlier answers filled in."""
         parameters = self._schema(hop).parameters
         made = resolved(self._first(hop).arguments, self._earlier(hop), parameters)
         return cast("dict[str, JSON]", made)
@@ -220,7 +219,7 @@ class ItemTable:
         question = self.plan[hop - 1].question
         return {"sub_question": question, "asked": filled(question, self._earlier(hop))}
 
-    # -- stages: what is given, and the judge -----------------------------------------------------
+    # -- stages: inputs and judges ----------------------------------------------------------------
 
     def _decompose(self, hop: int) -> Given:
         seed = self.context.seed
@@ -278,7 +277,7 @@ class ItemTable:
         return Wanted(gold, others, uses, self._seed_answer(hop), self.context.seed.facts)
 
     def _function(self, hop: int) -> dict[str, JSON]:
-        """What whoever writes the function is given: two of the records, not the gold's."""
+        """Return the inputs for writing the function, with two records other than the gold."""
         values, facts = self._documented(hop), self._facts(hop)
         if isinstance(facts, Records):
             gold, answer = expected(facts, self._gold_arguments(hop)), facts.lookup.answer
@@ -333,7 +332,7 @@ class ItemTable:
         return values, judge
 
     async def _ran(self, hop: int, call: GoldArguments) -> Findings:
-        """What comes of a gold call, and what it gives for other records."""
+        """Run a gold call, check its answer, and collect the answers for other records."""
         schema, facts, code = self._schema(hop), self._facts(hop), self._code(hop)
         tool = Tool(schema, program(schema, code, facts))
         arguments = call.call(schema.parameters, self._earlier(hop))
@@ -360,7 +359,7 @@ class ItemTable:
 
     def _leaks(self, hop: int, answer: str, schema: ToolSchema, code: str) -> Findings:
         questions = [planned.question for planned in self.plan]
-        # A seed's own sub-questions may do text work on a name that they say.
+        # A seed's own sub-questions may manipulate the text of a name that they contain.
         looked = hop == len(self.plan) or not self.context.seed.sub_task
         findings = judged("not-in-question", leaks(questions, answer) if looked else (), PLAN)
         refine = Place(Stage.REFINE, hop)
@@ -376,12 +375,12 @@ class ItemTable:
 
 
 def _parts(tool: Tool) -> list[JSON]:
-    """What a verdict on a tool hangs on."""
+    """Return the parts of a tool that determine a verdict on it."""
     return [tool.schema.to_openai(), tool.body_parts]
 
 
 def chain_values(built: Sequence[Built], written: Sequence[Mapping[str, JSON]]) -> dict[str, JSON]:
-    """What whoever writes a question is given of a chain; `written` are its calls with ``{k}``."""
+    """Return a chain's inputs for writing its question; `written` are the calls with ``{k}``."""
     chain: list[JSON] = [
         {
             "sub_question": hop.question,

@@ -1,4 +1,4 @@
-"""One stage's conversation: a reply, its checks, and repairs that carry what was found."""
+"""One stage's conversation: a reply, its checks, and repair requests with the findings."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from toolhop_tools.construct.replies import PARSE, ReplyModel, normalised
 from toolhop_tools.construct.stages import Findings, Place, Problem
 
 Ask: TypeAlias = Callable[[Place, str, Sequence[Message]], Awaitable[str]]
-"""Place, the prompt's version, and the conversation; the reply's text."""
+"""Takes a place, the prompt's version and the conversation; returns the reply's text."""
 Judge: TypeAlias = Callable[[Any, Sequence[Problem]], Awaitable[Findings]]
-"""A reply of the stage's shape, and the calls that spoke against earlier ones, which are made
-first."""
+"""Checks a reply of the stage's shape, running first the calls that exposed faults in earlier
+replies.
+"""
 
 
 def by(check: Callable[[Any], Findings]) -> Judge:
-    """A judge that runs nothing."""
+    """Turn a check that runs no tool into a judge."""
 
     async def judge(reply: Any, before: Sequence[Problem]) -> Findings:  # noqa: ANN401 -- each stage has a reply class of its own, and `Judge` stands for all of them
         return check(reply)
@@ -29,19 +30,19 @@ def by(check: Callable[[Any], Findings]) -> Judge:
 
 
 MOST_SHOWN = 20_000
-"""Characters of a reply that does not parse, as it is shown to the model again."""
+"""Maximum characters of an unparsable reply that are shown to the model again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a stage does not pass, or an item is not made."""
+    """The reason why a stage does not pass or an item is not made."""
 
     place: Place
     why: str
     problems: tuple[Problem, ...] = ()
 
     def row(self) -> dict[str, JSON]:
-        """What the ledger has of an item that is not made."""
+        """Return the ledger fields of an item that is not made."""
         messages: list[JSON] = [problem.message for problem in self.problems[:3]]
         return {"accepted": False, "place": [*self.place], "why": self.why, "problems": messages}
 
@@ -66,7 +67,7 @@ class Talk:
     returned: bool = False
     """Whether a later stage sent it back."""
     checks: list[str] = field(default_factory=list)
-    """Names of the checks that spoke against a reply, in order."""
+    """Names of the checks that failed, in order."""
     _seen: set[str] = field(default_factory=set)
     _best: str | None = None
     _findings: Findings = field(default_factory=Findings)
@@ -74,21 +75,23 @@ class Talk:
     _examples: list[Problem] = field(default_factory=list)
     _unread: tuple[str, Problem] | None = None
     _stuck: bool = False
-    """Whether it failed: an earlier stage is repaired, and may have been at fault."""
+    """Whether the stage failed while an earlier stage, perhaps the one at fault, is being
+    repaired.
+    """
 
     def send_back(self, problems: Sequence[Problem]) -> None:
-        """Have what passed repaired, as something later speaks against it."""
+        """Request a repair of the accepted reply because of problems found later."""
         self._findings = Findings(self._findings.held, tuple(problems))
         self._keep(problems)
         self.checks += [problem.check for problem in problems]
         self.passed, self.returned = False, True
 
     async def settle(self, ask: Ask, judge: Judge) -> ReplyModel | Failed:
-        """Ask until the checks of a reply hold, at most `repairs` times after the first reply.
+        """Ask until a reply passes its checks, at most `repairs` times after the first reply.
 
-        A reply that passed before, or was the best where all failed, is judged again first, as
-        earlier stages may have changed. A repair that breaks what held before is dropped, and the
-        next one starts from the reply before it. What does not parse is sent back once.
+        A reply that passed before, or was the best if all failed, is judged again first, as earlier
+        stages may have changed. A repair that breaks a check that held before is dropped, and the
+        next one starts from the reply before it. An unparsable reply is sent back once.
         """
         if (self.passed or self._stuck) and self._best is not None:
             reply, self._findings = self.shape.read(self._best), Findings()
@@ -102,7 +105,7 @@ class Talk:
             text = await ask(self.place, version, self._messages())
             self.replies += 1
             reply = self.shape.read(text)
-            # What does not parse may say the same as its repair.
+            # Compare unparsable text as it is: normalised, it may equal its repair.
             plain = text if isinstance(reply, Problem) else normalised(text)
             if plain in self._seen:
                 return self._failed("the same reply came twice")
@@ -164,7 +167,7 @@ class Talk:
             said += [AssistantMessage(self._best), UserMessage(self.prompts.repair(problems))]
         elif self._unread is not None:
             text, problem = self._unread
-            # A reply that is much too long is not paid for once more.
+            # Cut a reply that is far too long, so as not to pay for all of it again.
             said += [
                 AssistantMessage(text[:MOST_SHOWN] or "-"),
                 UserMessage(self.prompts.repair([problem])),
@@ -177,7 +180,7 @@ class Talk:
         return Failed(self.place, why, problems)
 
     def step(self) -> dict[str, JSON]:
-        """For the books."""
+        """Return the stage's entry in the books."""
         checks: list[JSON] = [*dict.fromkeys(self.checks)]
         return {
             **self.place._asdict(), "replies": self.replies, "passed": self.passed,

@@ -1,4 +1,4 @@
-"""What `toolhop construct` prints: plans, the funnel, one item, and what the rest will take."""
+"""Output of `toolhop construct`: plans, the funnel, single items, and estimates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIGURES = ("replies", "input_tokens", "output_tokens", "cost_usd")
 
 
 def _table(title: str, *columns: str) -> Table:
-    """A table whose first column is text and whose others are numbers."""
+    """Return a table whose first column is text and whose other columns are numbers."""
     table = Table(title=title, title_justify="left")
     for column in columns:
         table.add_column(column, justify="right" if column != columns[0] else "left")
@@ -43,7 +43,7 @@ def _print_json(value: Mapping[str, Any]) -> None:
 
 
 def print_plan(seeds: Sequence[Any], settings: Settings, *, as_json: bool) -> None:
-    """What would be asked, where no reply has to be repaired."""
+    """Print the planned requests, assuming that no reply needs a repair."""
     if isinstance(settings, NestSettings):
         facts, lines = _nested_plan(seeds, settings)
     else:
@@ -104,7 +104,7 @@ def _nested_plan(
 
 
 def print_funnel(folder: Path, *, as_json: bool) -> None:
-    """What passed, by stage, and why items were rejected."""
+    """Print how many items passed each stage, and why items were rejected."""
     books, console = folders.read_books(folder), table_console()
     rows, whole = funnel(books), counts(books)
     refused = sum(bool(book.get("refused")) for book in books)
@@ -149,7 +149,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def print_item(folder: Path, item: str, *, as_json: bool) -> None:
-    """One item, reply by reply, with what the checks found."""
+    """Print one item, reply by reply, with the findings of its checks."""
     books = {book["item"]: book for book in folders.read_books(folder)}
     if item not in books:
         known = ", ".join([*books][:5]) or "none yet"
@@ -179,7 +179,7 @@ def print_item(folder: Path, item: str, *, as_json: bool) -> None:
 
 
 def _readable(text: str) -> str:
-    """A reply with its code as lines."""
+    """Format a reply with its code on separate lines."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -190,7 +190,7 @@ def _readable(text: str) -> str:
 
 
 def print_estimate(folder: Path, *, as_json: bool) -> None:
-    """What the items that are left will take, by those that are finished."""
+    """Print estimated usage of the remaining items, based on the finished ones."""
     books = folders.read_books(folder)
     left = len(folders.read_seeds(folder)) - len(books)
     rng = np.random.default_rng(folders.read_settings(folder)["seed"])

@@ -1,7 +1,7 @@
-"""Where what a model made is verified: sandboxes by kind and a lane, here or on nodes of a cluster.
+"""Sandboxes and a lane in which generated tools are verified, locally or on cluster nodes.
 
-The model is asked and the ledger is kept by the driver. Nodes are sent whole searches and whole
-checks of a tool; single calls, and episodes of the oracle, cross one by one (`NodeSandbox`).
+The driver asks the models and writes the ledger. Nodes receive whole searches and whole tool
+checks; single calls, and the oracle's episodes, are sent one by one (`NodeSandbox`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from toolhop_tools.properties.model import Gold
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """How what was made is verified; a value, so that it can be sent to a node."""
+    """Verification settings, as a plain value that can be sent to a node."""
 
     sandbox: Kind
     basis: Basis
@@ -41,23 +41,23 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What tools are verified in, and where the oracle plays, by kind of sandbox."""
+    """The verifier of tools, and the sandboxes by kind in which the oracle plays."""
 
     verifier: Verifier
     rooms: Mapping[str, Sandbox]
 
     @property
     def description(self) -> Mapping[str, JSON]:
-        """What isolates."""
+        """Descriptions of the sandboxes, by kind."""
         return {name: dict(room.description) for name, room in self.rooms.items()}
 
 
 @asynccontextmanager
 async def here(tools: Tools) -> AsyncIterator[Workshop]:
-    """A workshop on this machine.
+    """Open a workshop on this machine.
 
     Raises:
-        SandboxUnavailable: no sandbox can be had.
+        SandboxUnavailable: no sandbox is available.
     """
     limits = Limits(wall_s=tools.basis.wall_s, memory_mib=tools.basis.memory_mib)
     async with AsyncExitStack() as stack:
@@ -72,7 +72,7 @@ async def here(tools: Tools) -> AsyncIterator[Workshop]:
         lane = stack.enter_context(Lane(job))
         rooms: dict[str, Sandbox] = {kind: sandbox}
         other: Kind = "process" if kind == "docker" else "docker"
-        # The oracle has to be right wherever a run may be played.
+        # A run may be played in any sandbox, so the oracle has to be right in each.
         if tools.sandbox == "auto" and (
             other == "process" or await answers(DockerEngine(limits=limits))
         ):
@@ -129,9 +129,7 @@ class NodeSandbox:
 
 @dataclass(frozen=True)
 class _NodeSession:
-    """Calls on any nodes. A call leaves nothing behind: each is a job of its own, made again
-    where its node is lost.
-    """
+    """Runs calls on any node. Each call is an independent job, repeated if its node is lost."""
 
     nodes: Nodes
     kind: str
@@ -143,10 +141,10 @@ class _NodeSession:
 
 
 class NodeVerifier(Verifier):
-    """A verifier whose searches and checks are done on nodes."""
+    """A verifier that runs its searches and checks on nodes."""
 
     def __init__(self, nodes: Nodes, sandbox: Sandbox, basis: Basis) -> None:
-        """Verify on `nodes`; `sandbox` has its sessions there."""
+        """Verify on `nodes`, with the sessions of `sandbox` there."""
         super().__init__(sandbox, cast("Lane", None), basis)
         self._nodes = nodes
 
@@ -166,10 +164,10 @@ class NodeVerifier(Verifier):
 async def workshop(
     tools: Tools, executor: Literal["local", "ray"], address: str | None
 ) -> AsyncIterator[Workshop]:
-    """A workshop here, or one that has nodes do its work.
+    """Open a local workshop, or one that delegates to cluster nodes.
 
     Raises:
-        SandboxUnavailable: no sandbox can be had.
+        SandboxUnavailable: no sandbox is available.
         MissingExtra, ClusterFault: see `nodes_of`.
     """
     if executor == "local":

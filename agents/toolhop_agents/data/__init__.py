@@ -1,1 +1,1 @@
-"""Data sets: the command, and exports."""
+"""Data sets: the command, and its exports."""

@@ -1,7 +1,7 @@
-"""``toolhop data``: look at data sets, check them, fetch the official one, export any.
+"""``toolhop data``: show, validate, fetch and export data sets.
 
-stdout is data, stderr is talk. Exit codes: 0 done, 1 the data has errors, 2 usage, 3 something is
-missing on this machine (the official file, or a way to it).
+Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 the data has errors, 2 usage, 3
+something is missing on this machine (the official file, or access to it).
 """
 
 from __future__ import annotations
@@ -305,7 +305,9 @@ def export(
             "--most-varied goes with --to toolbehonest: add it, or leave this out"
         )
     if form is not None:
-        from toolhop_agents.data.export_as import export_as  # starts a sandbox: not for the others
+        from toolhop_agents.data.export_as import (
+            export_as,
+        )  # needs a sandbox; the other forms do not
 
         export_as(data, form, Path(out), overwrite=overwrite, sandbox=flags["sandbox"], most=most)
         return

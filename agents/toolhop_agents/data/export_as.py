@@ -1,4 +1,4 @@
-"""``toolhop data export --to FORMAT``: scenario items in another benchmark's files."""
+"""``toolhop data export --to FORMAT``: write scenario items in another benchmark's format."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from toolhop_tools.scenarios.families import ORIGINS, Family, Files, families
 from toolhop_tools.scenarios.labels import Results, broken
 
 USED = {"toolbehonest": toolbehonest.used, "relytoolbench": relytoolbench.used}
-"""By format: the items of a family whose labels it needs."""
+"""By format, a function that selects the items of a family whose labels the format needs."""
 CALL_S = 10.0
-"""Seconds a call may take: as many as a run allows by default."""
+"""Seconds a call may take: the default of a run."""
 MEMORY_MIB = 256
 
 
 def export_as(
     source: str, form: str, folder: Path, *, overwrite: bool, sandbox: Kind, most: int | None = None
 ) -> None:
-    """Write the folder, and say what is in it.
+    """Write the folder, and print what is in it.
 
     Args:
         source: the scenario items.
-        form: the benchmark's name.
-        folder: where its files go.
-        overwrite: whether a folder that this command wrote is replaced.
-        sandbox: what isolates tools.
-        most: rows to keep of each of ToolBeHonest's subtasks; all where None.
+        form: name of the benchmark.
+        folder: destination of its files.
+        overwrite: whether to replace a folder that this command wrote.
+        sandbox: kind of sandbox for the tools.
+        most: rows to keep of each ToolBeHonest subtask; all if None.
 
     Raises:
-        DataError: the items are no scenarios, or a label does not hold.
-        ExportError: the folder is there.
-        click.UsageError: it cannot be written.
-        SandboxFault, SandboxUnavailable: as `Session.call`.
+        DataError: the items are not scenarios, or a label does not hold.
+        ExportError: the folder already exists.
+        click.UsageError: the folder cannot be written.
+        SandboxFault, SandboxUnavailable: as in `Session.call`.
     """
     if folder.exists() and not (overwrite and (folder / ORIGINS).is_file()):
         raise ExportError(
@@ -94,11 +94,11 @@ async def _made(
 
 
 def _write(folder: Path, form: str, files: Files) -> None:
-    """Write the folder aside, read its data by the benchmark's own reader, and rename it.
+    """Write a temporary folder, check it with the benchmark's own reader, and rename it.
 
     Raises:
-        DataError: the reader finds something; nothing is written then.
-        OSError: it cannot be written.
+        DataError: the reader finds a problem; nothing is written.
+        OSError: the folder cannot be written.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as aside:

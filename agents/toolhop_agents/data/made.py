@@ -1,4 +1,4 @@
-"""`toolhop data export` of a folder of made items: reviewed, with siblings and twins."""
+"""`toolhop data export` for a folder of constructed items: reviewed, with siblings and twins."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from toolhop_tools.scenarios.make import Family, Recipe
 
 
 class Targets(NamedTuple):
-    """Where an export goes; None for nowhere, of rows for standard output."""
+    """Files of an export. None if not wanted; `rows` is None for standard output."""
 
     rows: Path | None
     scenarios: Path | None
-    """Twins, beside the rows."""
+    """File of the twins, beside the rows."""
     certificates: Path | None
 
 
 def _targets(output: str, flags: Mapping[str, Any], kin: Sequence[Kin]) -> Targets:
-    """The files to write.
+    """Choose the files to write.
 
     Raises:
-        UsageError: twins have no place beside standard output.
-        ExportError: a file is there already.
+        UsageError: the rows go to standard output, which leaves no place for twins.
+        ExportError: a file already exists.
     """
     rows, twins = None if output == "-" else Path(output), any(one in SCENARIO for one in kin)
     if rows is None and twins:
@@ -67,12 +67,13 @@ def _targets(output: str, flags: Mapping[str, Any], kin: Sequence[Kin]) -> Targe
 
 
 def export_made(folder: Path, output: str, flags: dict[str, Any]) -> None:
-    """Write a folder's items; nothing is written where anything fails.
+    """Write a folder's items; if anything fails, nothing is written.
 
     Raises:
-        FolderError, LedgerError, ReviewError, CertificateError, DataError: it cannot be read.
+        FolderError, LedgerError, ReviewError, CertificateError, DataError: the folder cannot be
+            read.
         SandboxFault, SandboxUnavailable: siblings or twins cannot be run.
-        UsageError: the flags cannot be followed.
+        UsageError: the flags do not fit the folder.
     """
     kin = [one for one in Kin if one.value not in flags["without"]]
     targets = _targets(output, flags, kin)

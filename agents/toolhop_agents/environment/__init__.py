@@ -1,1 +1,1 @@
-"""Episodes for training loops and other harnesses: reset, step, reward, over one sandbox."""
+"""Episodes for training loops and other harnesses: reset, step and reward on a shared sandbox."""

@@ -1,4 +1,4 @@
-"""Settings of one episode, changed from those of its pool. Pure."""
+"""Change a pool's settings for a single episode. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ OF_AN_EPISODE = frozenset(
     {"answer_malformed", "call_format", "call_limit", "cost_limit", "feedback", "seed",
      "single_shot", "template", "time_limit_s", "token_limit", "turn_limit"}
 )  # fmt: skip
-"""Settings that a reset may change; the others hold for all environments of a pool."""
+"""Settings that a reset may change; all others apply to every environment of a pool."""
 
 
 def changed(settings: RunSettings, changes: Mapping[str, object]) -> RunSettings:
-    """The settings of one episode.
+    """Return the settings of one episode.
 
     Raises:
-        BadChoice: a setting that is none of an episode, or a value that it cannot have.
+        BadChoice: the setting cannot be changed per episode, or the value is invalid.
     """
     if not changes:
         return settings
@@ -37,10 +37,10 @@ def changed(settings: RunSettings, changes: Mapping[str, object]) -> RunSettings
 def settings_with(
     values: Mapping[str, object], typed: Mapping[str, str] | None = None
 ) -> RunSettings:
-    """Settings of these values; `typed` has the names by which whoever gave them calls them.
+    """Return settings with these values. `typed` has the names as the user wrote them, for errors.
 
     Raises:
-        BadChoice: a value that a setting cannot have.
+        BadChoice: a value is invalid.
     """
     try:
         return RunSettings.model_validate(values)
@@ -55,10 +55,10 @@ def settings_with(
 
 
 def check_template(settings: RunSettings) -> None:
-    """See that a template is a text and not the path of one, as `toolhop run` takes it.
+    """Check that the template is text rather than a path, which only `toolhop run` accepts.
 
     Raises:
-        BadChoice: it has no place for the question.
+        BadChoice: it has no placeholder for the question.
     """
     if settings.template is not None and "{question}" not in settings.template:
         raise BadChoice(

@@ -1,12 +1,12 @@
-"""Environments: one episode after another, many at a time, over one pool of sandboxes.
+"""Environments: successive episodes, many at a time, on one pool of sandboxes.
 
     async with Environments(RunSettings(data="builtin"), most=8) as pool:
         environment = pool.environment()
         observation = await environment.reset("geography-1")
         step = await environment.step(reply)
 
-`plain` has the same without ``await``. What a player gets, `Observation` and `Step`, holds no gold
-answer; the trace, which does, stays with whoever holds the environment.
+`plain` is the synchronous version. What a player receives, `Observation` and `Step`, contains no
+gold answer; the trace does, and is only available from the environment.
 """
 
 from __future__ import annotations
@@ -39,49 +39,49 @@ from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import Item, ToolSchema, by_id
 
 PLAYER = "environment"
-"""The agent that traces name where the settings name none."""
+"""Agent name in traces if the settings name none."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallOf:
-    """A call by name, as an action."""
+    """An action that calls one tool by name."""
 
     tool: str
     arguments: Mapping[str, JSON]
 
 
 Action: TypeAlias = Reply | CallOf | str
-"""A whole reply; one call; or a text, which is read as a model's: in the text format it may hold
-calls, and what holds none is the final answer."""
+"""A whole reply, a single call, or text, which is read as a model's output: in the text format
+it may contain calls; without calls it is the final answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a player gets to see."""
+    """What a player sees."""
 
     messages: tuple[Message, ...]
-    """New since its last action, as its tool-call format shows them: the prompt, or feedback."""
+    """Messages since the last action, in the tool-call format: the prompt, or feedback."""
     tools: tuple[ToolSchema, ...]
-    """That can be called now; none in the text format, whose prompt describes them."""
+    """Tools that can be called now; empty in the text format, where the prompt describes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an action led to."""
+    """The result of an action."""
 
     observation: Observation
     reward: float
     ending: Ending | None
-    """Why the episode is over; None while it goes on."""
+    """Why the episode ended; None if it has not."""
 
     @property
     def done(self) -> bool:
-        """Whether the episode is over."""
+        """Whether the episode has ended."""
         return self.ending is not None
 
     @property
     def truncated(self) -> bool:
-        """Whether a limit ended it, and not the player."""
+        """Whether a limit ended the episode, rather than the player."""
         return self.ending in TRUNCATED
 
 
@@ -92,15 +92,15 @@ TRUNCATED = frozenset(
 
 
 class EpisodeLost(Exception):
-    """The sandbox lost a call: the episode is errored, and worth no reward. Reset."""
+    """The sandbox failed. The episode is errored and has no reward; reset the environment."""
 
 
 class NothingInPlay(Exception):
-    """No episode is open: reset first."""
+    """No episode is open. Reset the environment first."""
 
 
 class Environments:
-    """Items, settings and a sandbox that environments share. Enter it with ``async with``."""
+    """Items, settings and a sandbox shared by environments. Enter it with ``async with``."""
 
     def __init__(
         self,
@@ -109,17 +109,17 @@ class Environments:
         reward: Mapping[str, float] | None = None,
         most: int = 2,
     ) -> None:
-        """Read the data; nothing is started.
+        """Read the data, without starting anything.
 
         Args:
-            settings: as of a run: data, mode, feedback, tool-call format, limits, perturbation,
-                sandbox. Its agent is named in traces and not asked.
+            settings: settings of a run: data, mode, feedback, tool-call format, limits,
+                perturbation, sandbox. The agent only gives traces its name.
             reward: weights by measure; see `Reward.of`.
-            most: episodes that may be in play at a time; each that calls programs holds a worker.
+            most: maximum number of open episodes; each that calls programs occupies a worker.
 
         Raises:
-            ToolsError: the data cannot be used as asked.
-            BadChoice: a weight or setting that is not there, or cannot have this value.
+            ToolsError: the data cannot be used as requested.
+            BadChoice: a weight or setting does not exist or has an invalid value.
         """
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
             raise BadChoice(
@@ -131,14 +131,14 @@ class Environments:
                 fix="make the scenarios with `toolhop perturb`, and give its file as data",
             )
         check_template(settings)
-        # Nobody is asked: what the settings say of an agent is its name alone.
+        # No agent is run; the settings only provide its name.
         unasked = {"model": None, "gguf": None, "agent": "do-nothing"}
         job = prepare(settings.model_copy(update=unasked))
         named = settings.model is not None or settings.agent is not None
         self.player = settings.agent_name if named else PLAYER
         self.settings = job.settings
         self.items: Mapping[str, Item] = by_id(job.items)
-        """By id, in the order of the data."""
+        """Items by id, in data order."""
         self.binding = binding_of(job.items[0].benchmark)
         self.reward = Reward.of(self.binding.benchmark, reward)
         self.most = most
@@ -151,7 +151,7 @@ class Environments:
         """Start the sandbox.
 
         Raises:
-            SandboxUnavailable: nothing can isolate calls here as asked.
+            SandboxUnavailable: the requested isolation is not available here.
         """
         try:
             self._stand_ins = await open_stand_ins(self.settings, self.binding, self._stack)
@@ -167,7 +167,7 @@ class Environments:
         await self._stack.aclose()
 
     def environment(self) -> Environment:
-        """One more environment; it costs nothing until it is reset."""
+        """Create an environment, which uses no resources until it is reset."""
         return Environment(self)
 
     async def open(
@@ -179,18 +179,18 @@ class Environments:
         sink: Sink | None = None,
         approver: Approver | None = None,
     ) -> Episode:
-        """An entered episode; `leave` it.
+        """Open an episode. Close it with `leave`.
 
         Args:
-            unit: what to play.
-            changes: settings of this episode alone.
-            player: who plays, for the trace; as for all episodes if empty.
+            unit: the unit to play.
+            changes: settings of this episode only.
+            player: name of the player in the trace; the pool's if empty.
             sink: called with every event as it happens.
-            approver: asked before each call, in the place of whom the settings name.
+            approver: asked before each call, instead of the pool's approver.
 
         Raises:
-            BadChoice: as many are in play as may be, or `changes` has what no setting is.
-            SandboxUnavailable, EpisodeLost: no worker could be had.
+            BadChoice: too many episodes are open, or `changes` has an invalid setting.
+            SandboxUnavailable, EpisodeLost: no worker is available.
         """
         if self._sandbox is None:
             raise NothingInPlay("the environments are not open: enter them first")
@@ -218,39 +218,39 @@ class Environments:
         return episode
 
     async def leave(self, episode: Episode) -> None:
-        """Give back what an episode holds."""
+        """Close an episode and release its worker."""
         self.in_play -= 1
         await episode.__aexit__(None, None, None)
 
 
 class Environment:
-    """One seat for a player: an episode at a time, reset as often as wanted."""
+    """A player's environment, with one episode at a time. It can be reset any number of times."""
 
     def __init__(self, pool: Environments) -> None:
-        """Take a seat in `pool`; see `Environments.environment`."""
+        """Create an environment of `pool`; see `Environments.environment`."""
         self._pool = pool
         self._episode: Episode | None = None
         self._held = False
-        """Whether the episode still holds a worker."""
+        """Whether the episode still occupies a worker."""
         self._seen = 0
 
     @property
     def trace(self) -> Trace:
-        """Everything of the episode, gold answer included: not for the player.
+        """The complete trace of the episode, gold answer included: not for the player.
 
         Raises:
-            NothingInPlay: it was never reset.
+            NothingInPlay: the environment was never reset.
         """
         return self._current().trace
 
     @property
     def verdict(self) -> Verdict:
-        """The score, by every measure; errored while the episode goes on. Not for the player."""
+        """Score by all measures; errored until the episode has ended. Not for the player."""
         return score(self.trace)
 
     @property
     def conversation(self) -> tuple[Message, ...]:
-        """All messages so far, as the player's tool-call format shows them."""
+        """All messages so far, in the player's tool-call format."""
         return self._shown()[0]
 
     async def reset(
@@ -261,18 +261,18 @@ class Environment:
         seed: int | None = None,
         **changes: Any,  # noqa: ANN401 -- fields of RunSettings, which checks them
     ) -> Observation:
-        """Begin an episode; one that is in play ends as stopped.
+        """Start an episode. An episode in progress ends as stopped.
 
         Args:
-            item: its id.
-            mode: of the benchmark; that of the settings, or its first.
-            seed: of what is drawn in the episode.
-            changes: settings of this episode alone, such as ``feedback="minimal"``.
+            item: id of the item.
+            mode: mode of the benchmark; by default the settings' mode or the benchmark's first.
+            seed: seed of the episode's random choices.
+            changes: settings of this episode only, such as ``feedback="minimal"``.
 
         Raises:
-            BadChoice: there is no such item, mode or setting, or too many are in play.
-            EpisodeLost: the sandbox could give no worker; try again.
-            SandboxUnavailable: it cannot give any.
+            BadChoice: the item, mode or setting does not exist, or too many episodes are open.
+            EpisodeLost: the sandbox had no worker; try again.
+            SandboxUnavailable: the sandbox cannot provide workers.
         """
         await self.close()
         pool = self._pool
@@ -299,9 +299,9 @@ class Environment:
 
         Raises:
             NothingInPlay: there is no episode, or it has ended.
-            BadChoice: it is no action.
+            BadChoice: `action` is not a valid action.
             EpisodeLost: the sandbox lost a call, and the episode with it.
-            Unscored: the episode is over, and the reward needs a judge's answer.
+            Unscored: the episode has ended, and the reward needs a judge's answer.
         """
         episode = self._current()
         if episode.ending is not None:
@@ -321,13 +321,13 @@ class Environment:
         return Step(self._observed(), reward, episode.ending)
 
     async def close(self) -> None:
-        """Leave the episode, if one is in play; the environment can be reset."""
+        """Stop and close the current episode, if any. The environment can be reset."""
         if self._episode is not None:
             self._episode.end(Ending.STOPPED)
             await self._leave()
 
     async def give_up(self, reason: str) -> None:
-        """End the episode as errored, where whoever plays it cannot go on; it has no score."""
+        """End the episode as errored and unscored because its player cannot continue."""
         self._current().end(Ending.ERRORED, reason)
         await self._leave()
 
@@ -354,10 +354,10 @@ class Environment:
 
 
 def as_reply(action: Action) -> Reply:
-    """An action as the reply that an agent would have given.
+    """Convert an action to a reply.
 
     Raises:
-        BadChoice: it is none, or holds what no reply can hold.
+        BadChoice: it is not an action, or has parts that are not valid in a reply.
     """
     match action:
         case Reply(str(), tuple(calls)) if all(isinstance(one, RawCall) for one in calls):

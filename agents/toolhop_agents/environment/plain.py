@@ -1,12 +1,12 @@
-"""Environments without ``await``, for training loops, scripts and threads.
+"""Synchronous environments, for training loops, scripts and threads.
 
     with PlainEnvironments(RunSettings(data="builtin"), most=8) as pool:
         environment = pool.environment()
         observation = environment.reset("geography-1")
         step = environment.step(CallOf("country_capital", {"country": "France"}))
 
-One thread and one event loop serve all environments of a pool. Each may be used in a thread of its
-own: their calls then run at the same time.
+One thread with an event loop serves all environments of a pool. Each environment may be used in its
+own thread; their calls then run concurrently.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from toolhop_tools.model import Item
 
 
 class PlainEnvironment:
-    """An `Environment` whose methods return when they are done."""
+    """A synchronous `Environment`."""
 
     def __init__(self, environment: Environment, portal: BlockingPortal) -> None:
         """See `PlainEnvironments.environment`."""
@@ -69,14 +69,14 @@ class PlainEnvironment:
 
 
 class PlainEnvironments:
-    """`Environments` for code that does not await. Enter it with ``with``."""
+    """Synchronous `Environments`. Enter it with ``with``."""
 
     def __init__(
         self, settings: RunSettings, *, reward: Mapping[str, float] | None = None, most: int = 2
     ) -> None:
         """See `Environments`."""
         self.environments = Environments(settings, reward=reward, most=most)
-        """The pool itself: what it plays, and by which settings and reward."""
+        """The wrapped pool, with its settings, items and reward."""
         self._entered = self._open()
         self._portal: BlockingPortal | None = None
 
@@ -90,11 +90,13 @@ class PlainEnvironments:
 
     @property
     def items(self) -> Mapping[str, Item]:
-        """By id, in the order of the data. They hold the gold answers."""
+        """Items by id, in data order. They include the gold answers."""
         return self.environments.items
 
     def __enter__(self) -> Self:
-        """Start the sandbox. Raises SandboxUnavailable: nothing can isolate calls as asked."""
+        """Start the sandbox. Raises SandboxUnavailable if the requested isolation is not
+        available.
+        """
         self._portal = self._entered.__enter__()
         return self
 
@@ -103,7 +105,7 @@ class PlainEnvironments:
         self._entered.__exit__(*exc)
 
     def environment(self) -> PlainEnvironment:
-        """One more environment; no thread and no loop of its own.
+        """Create an environment. It needs no thread or event loop of its own.
 
         Raises:
             RuntimeError: the pool is not entered.

@@ -1,4 +1,4 @@
-"""What a step is worth to a trainer, made of a benchmark's own measures. Pure."""
+"""Rewards of steps and episodes, from a benchmark's measures. Pure."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from toolhop_env.trace import Trace
 from toolhop_tools.errors import BadChoice
 
 MILESTONES, FAILED_CALL = "milestones", "failed_call"
-"""Names of what is paid along the way, beside those of measures."""
+"""Weights of rewards during the episode, besides those of measures."""
 
 
 class Unscored(Exception):
-    """An episode has ended without the score that the reward is made of; it is worth nothing that
-    a policy should learn from: leave it out of the batch.
+    """The episode ended without a score for the reward. A policy cannot learn from it, so leave
+    it out of the batch.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """A weighted sum: measures at the end, milestones and failed calls along the way.
+    """A weighted sum of measures at the end, and of milestones and failed calls on the way.
 
-    The steps of an episode sum to ``sum(weight * measure) + milestones * share of milestones
-    reached + failed_call * failed calls``. With weights on measures alone every step but the last
-    is worth 0. What is paid along the way changes which policy is best: a high weight on milestones
+    The rewards of an episode's steps sum to ``sum(weight * measure) + milestones * share of
+    milestones reached + failed_call * failed calls``. If only measures have weights, every step but
+    the last has reward 0. Rewards on the way change the optimal policy: a high weight of milestones
     pays for calls that the answer does not need.
     """
 
     benchmark: Benchmark
     measures: tuple[tuple[Measure, float], ...]
     milestones: float = 0.0
-    """For all of them, in equal parts, each when it is reached."""
+    """Reward for all milestones together, paid in equal parts as they are reached."""
     failed_call: float = 0.0
-    """For each, so most often negative."""
+    """Reward for each failed call, so usually negative."""
 
     @classmethod
     def of(cls, benchmark: Benchmark, weights: Mapping[str, float] | None = None) -> Reward:
-        """From weights by name.
+        """Create a reward from weights by name.
 
         Args:
-            benchmark: whose episodes are rewarded.
-            weights: of measures, of the benchmark or of conduct, and of ``milestones`` and
-                ``failed_call``. Its leading measure alone where not given.
+            benchmark: the benchmark of the episodes.
+            weights: weights of the benchmark's or conduct measures, ``milestones`` and
+                ``failed_call``. None gives the leading measure weight 1.
 
         Raises:
-            BadChoice: a name that is none of these, or a weight that is no finite number.
+            BadChoice: a name is unknown, or a weight is not a finite number.
         """
         asked = weights if weights is not None else {benchmark.lead.name: 1.0}
         if not isinstance(asked, Mapping):
@@ -75,23 +75,23 @@ class Reward:
         return cls(benchmark, measures, along[MILESTONES], along[FAILED_CALL])
 
     def of_step(self, before: Trace, after: Trace) -> float:
-        """What a step is worth.
+        """Return the reward of a step.
 
         Args:
-            before: the trace when it began.
-            after: the trace when it was over.
+            before: the trace before the step.
+            after: the trace after it.
 
         Raises:
-            Unscored: the episode ended errored, or a measure has no figure without a judge.
+            Unscored: the episode ended errored, or a measure needs a judge.
         """
         found = self._along(after) - self._along(before)
         return found + self._at_end(after) if after.ended is not None else found
 
     def of_episode(self, trace: Trace) -> float:
-        """What a whole episode is worth: the sum of its steps.
+        """Return the reward of a whole episode, the sum over its steps.
 
         Raises:
-            Unscored: as `of_step`.
+            Unscored: see `of_step`.
         """
         return self.of_step(Trace(trace.events[:1]), trace)
 
@@ -114,7 +114,7 @@ class Reward:
                 raise Unscored(
                     f"{trace.started.episode} has no figure for {measure.name}, which needs a judge"
                 )
-            # An episode without calls has no share of failed ones.
+            # Shares of calls are undefined for an episode without calls.
             found += weight * parts[0] / parts[1] if parts[1] else 0.0
         return found
 

@@ -1,8 +1,7 @@
-"""An episode as the tokens that a model was given and wrote, for trainers. Pure.
+"""Episodes as the tokens that a model read and wrote, for trainers. Pure.
 
-What a model wrote stays as it wrote it: nothing is decoded and encoded again. Between two of its
-turns stand the tokens of the feedback as the chat template puts it, which are not its own: the mask
-says so.
+The model's own tokens are kept as they are, never decoded and encoded again. Between its turns are
+the tokens of the feedback as rendered by the chat template; a mask marks them as not the model's.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from toolhop_tools.replied import object_in
 
 
 class Tokenizer(Protocol):
-    """What is used of a tokenizer of transformers."""
+    """The part of a transformers tokenizer that is used."""
 
     @property
     def eos_token_id(self) -> int | None:
-        """Ends a turn."""
+        """Id of the token that ends a turn."""
 
     def apply_chat_template(
         self,
@@ -42,21 +41,21 @@ class Tokenizer(Protocol):
         tools: Any = None,  # noqa: ANN401
         **options: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
-        """A text, as ``tokenize=False`` asks for."""
+        """Return the rendered text, since ``tokenize=False`` is passed."""
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
 
     def decode(self, token_ids: Any, *, skip_special_tokens: bool) -> Any:  # noqa: ANN401
-        """The text of tokens."""
+        """Return the text of tokens."""
 
 
 Wire: TypeAlias = dict[str, Any]
-"""A message in the form that chat templates take."""
+"""A message in the form that chat templates expect."""
 
 
 class TokenizedEpisode:
-    """Prompt, and all that came after it, with a mask."""
+    """The tokens of a prompt and of everything after it, with a mask."""
 
     def __init__(
         self,
@@ -66,23 +65,23 @@ class TokenizedEpisode:
         *,
         ends: Sequence[int] = (),
     ) -> None:
-        """Begin with the prompt, and try the chat template with a call and its result.
+        """Encode the prompt, and test the chat template with a call and its result.
 
         Args:
-            tokenizer: its chat template shows messages and tools.
+            tokenizer: its chat template renders messages and tools.
             messages: the prompt.
-            tools: beside the messages; none in the text format.
-            ends: tokens that end a turn; the tokenizer's own where none is given.
+            tools: tools passed to the template; empty in the text format.
+            ends: tokens that end a turn; by default the tokenizer's own.
 
         Raises:
-            BadChoice: the chat template cannot show the prompt, a call or its result, or leaves
-                tools or results out.
+            BadChoice: the chat template cannot render the prompt, a call or its result, or omits
+                tools or results.
         """
         own = () if tokenizer.eos_token_id is None else (tokenizer.eos_token_id,)
         self._tokenizer, self._tools = tokenizer, [one.to_openai() for one in tools] or None
         self._ends = tuple(ends) or own
         self._end: int | None = None
-        """The token that ended the model's last turn; None where the turn was cut."""
+        """The token that ended the model's last turn; None if the turn was cut off."""
         prompt = [plain_message(one, object_in) for one in messages]
         given = self._shown(prompt, asks=True)
         if self._tools and given == self._shown(prompt, asks=True, without_tools=True):
@@ -92,23 +91,24 @@ class TokenizedEpisode:
         self._begun = _begun(given)
         self.completion_ids: list[int] = []
         self.env_mask: list[int] = []
-        """For each of `completion_ids`: 1 if the model wrote it, 0 if it was given."""
+        """1 for each of `completion_ids` that the model wrote, 0 for all others."""
         self.logprobs: list[float] | None = []
-        """For each as well, 0.0 where it was given; None if the model's are not known."""
+        """Log-probability of each of `completion_ids`, 0.0 for tokens not written by the model;
+        None if they are unknown."""
 
     @property
     def ids(self) -> list[int]:
-        """All tokens so far: what the model goes on from."""
+        """All tokens so far, from which the model continues."""
         return self.prompt_ids + self.completion_ids
 
     def wrote(self, ids: Sequence[int], logprobs: Sequence[float] | None = None) -> Reply:
         """Add a turn of the model.
 
         Returns:
-            What it said as a reply without calls, and whether it was cut. Thoughts (within
-            ``<think>``) stand apart: what is in them is neither a call nor an answer.
+                The turn as a reply without calls, whose finish reason tells whether it was cut off.
+                Thoughts (in ``<think>``) are separate: calls and answers in them do not count.
         """
-        # Plain numbers: an array of NumPy's would be added, and not appended.
+        # Plain numbers, because += with a NumPy array would add instead of append.
         ids = [int(one) for one in ids]
         logprobs = None if logprobs is None else [float(one) for one in logprobs]
         if logprobs is not None and len(logprobs) != len(ids):
@@ -127,35 +127,38 @@ class TokenizedEpisode:
         return Reply(content, finish_reason=reason, thoughts=thoughts)
 
     def heard(self, reply: AssistantMessage, messages: Sequence[Message]) -> list[int]:
-        """The tokens between the model's last turn, which was `reply`, and its next; see `add`.
+        """Return the tokens between the model's last turn, `reply`, and its next. Pass them to
+        `add`.
 
         Raises:
-            BadChoice: the chat template cannot go on from such a reply.
+            BadChoice: the chat template cannot continue from such a reply.
         """
         text = self._between(reply, messages)
         self._begun = _begun(text)
         return self._encoded(text)
 
     def add(self, ids: Sequence[int]) -> None:
-        """Add tokens that the model is given."""
+        """Add tokens that were not written by the model."""
         self.completion_ids += ids
         self.env_mask += [0] * len(ids)
         if self.logprobs is not None:
             self.logprobs += [0.0] * len(ids)
 
     def _try(self, name: str) -> None:
-        """See that the template goes on after a call of a tool, or after a reply where none is."""
+        """Check that the template can continue after a call, or after a reply if there are no
+        tools.
+        """
         reply = AssistantMessage("", (RawCall("call_1", name, "{}"),) if name else ())
         given = ToolMessage("call_1", name, _RESULT) if name else UserMessage(_RESULT)
         if _RESULT not in self._between(reply, [given]):
             raise self._refused("does not show the results of calls")
 
     def _between(self, reply: AssistantMessage, messages: Sequence[Message]) -> str:
-        """What stands after the model's own words, which a mark stands for, and before its next.
+        """Return the text between the model's last turn and its next, using a marker for the turn.
 
-        What a template shows of calls is not used, as the model's own tokens stand there. So where
-        it takes no arguments that are no object it is given an empty one, and where it takes one
-        call a reply the first of several.
+        The template's rendering of calls is discarded, since the model's own tokens are used
+        instead. So if the template only accepts objects as arguments, an empty object is passed,
+        and if it only accepts one call per reply, the first of several.
         """
         new = [plain_message(one, object_in) for one in messages]
         mark = _mark(repr((reply, plain_message(reply, object_in), new, self._tools)))
@@ -168,7 +171,7 @@ class TokenizedEpisode:
         closing = _after(mark, self._shown([_ASKED, plain], asks=False))
         refused: BadChoice | None = None
         some = (reply.calls, reply.calls[:1])
-        # Some templates begin the last reply otherwise: then what follows a mark is compared.
+        # Some templates begin the last reply differently; then compare the text after a mark.
         for form, calls, content in product(_FORMS, some, ("", mark)):
             said = plain_message(replace(reply, content=content, calls=calls), form)
             try:
@@ -184,17 +187,17 @@ class TokenizedEpisode:
         raise refused or self._refused("shows a call otherwise once its result follows it")
 
     def _closed(self, called: str, given: str, closing: str) -> str:
-        """What stands after calls, from the token on that ends their turn; see `_past_end`.
+        """Return the text after calls, from the token that ends their turn; see `_past_end`.
 
         Args:
-            called: the end of the calls as the template shows them, which may hold that token.
-            given: what it adds for the results, which may begin with it.
-            closing: how a reply without calls ends.
+            called: end of the rendered calls, which may include that token.
+            given: text added for the results, which may begin with that token.
+            closing: end of a reply without calls.
         """
         for end in (self._end,) if self._end is not None else self._ends:
             text = self._text([end])
             if not text:
-                continue  # one that the tokenizer has no text for, so that no template shows it
+                continue  # the tokenizer has no text for it, so no template renders it
             if text in called:
                 return self._past_end(text + _after(text, called) + given)
             if given.startswith(text):
@@ -202,7 +205,9 @@ class TokenizedEpisode:
         return self._past_end(closing + given)
 
     def _past_end(self, text: str) -> str:
-        """Without the token that ends a turn, where the model wrote one itself."""
+        """Remove the token that ends a turn from the start of `text` if the model wrote one
+        itself.
+        """
         if self._end is None:
             return text
         ends = (self._text([one]) for one in (self._end, *self._ends))
@@ -214,7 +219,7 @@ class TokenizedEpisode:
                 list(messages), tools=None if without_tools else self._tools, tokenize=False,
                 add_generation_prompt=asks,
             )  # fmt: skip
-        except Exception as error:  # a template is a program of others
+        except Exception as error:  # a template is third-party code
             roles = ", ".join(str(one["role"]) for one in messages)
             raise self._refused(
                 f"cannot show a conversation of {roles} ({type(error).__name__}: {error})"
@@ -238,32 +243,35 @@ _RESULT = "the-result-of-a-call"
 
 
 def _mark(held: str) -> str:
-    """To stand for the model's words in a conversation that does not hold it."""
+    """Return a marker for the model's words that does not occur in `held`."""
     return next(mark for n in count() if (mark := f"what-the-model-wrote-{n}") not in held)
 
 
 def _after(mark: str, text: str) -> str:
-    """What follows a mark; all where a template leaves words beside calls out."""
+    """Return the text after the mark, or all of it if the template omits text next to calls."""
     return text.rpartition(mark)[2]
 
 
 def _begun(given: str) -> str:
-    """What the template writes of a turn in the model's place: an open thought, or nothing."""
+    """Return the start of the model's turn that the template itself writes: an opening thought
+    tag, or nothing.
+    """
     found = re.search(r"<think(?:ing)?>\s*\Z", given)
     return found.group() if found else ""
 
 
 _FORMS: tuple[Callable[[str], object], ...] = (object_in, str)
-"""Of arguments: an object, empty where they are none, or the text that the model wrote, which some
-templates put as it is."""
+"""Ways to pass arguments: as an object, empty if they are not one, or as the model's text, which
+some templates insert unchanged."""
 
 
 _CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 
 
 def tagged_calls(reply: Reply) -> Reply:
-    """Calls out of ``<tool_call>{"name": ..., "arguments": ...}</tool_call>``, as most open models
-    write them. A block that names no tool stays in the text: the episode says what is wrong.
+    """Parse calls in ``<tool_call>{"name": ..., "arguments": ...}</tool_call>``, the form of
+    most open models. A block that names no tool stays in the text, and the episode reports the
+    error.
     """
     calls: list[RawCall] = []
 

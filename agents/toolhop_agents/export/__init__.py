@@ -1,1 +1,1 @@
-"""Runs in the formats of other tools: parquet, Hugging Face data sets, Inspect logs, chats."""
+"""Export runs to the formats of other tools: parquet, Hugging Face, Inspect logs, chats."""

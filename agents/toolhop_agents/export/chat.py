@@ -1,11 +1,11 @@
-"""Episodes as chats for fine-tuning: one JSON line each, `messages` and `tools`.
+"""Episodes as chats for fine-tuning: one JSON line each, with `messages` and `tools`.
 
-The shape is that of OpenAI's chat completions, which trainers take: an assistant's message has
-`tool_calls`, a tool's message answers one by its id. In the text format calls are part of the
-texts, as they were written and shown, and there are no `tools`.
+The schema is that of OpenAI's chat completions, which trainers accept: an assistant message has
+`tool_calls`, and a tool message answers one call by its id. In the text format, calls and feedback
+are part of the message texts, as written and shown, and there are no `tools`.
 
-Published items list their tools in hop order. A model that is trained on that order learns to read
-the plan off the list, so tools are listed in another order unless asked for otherwise.
+Published items list their tools in hop order. A model trained on that order learns to read the plan
+from the list, so the tools are shuffled by default.
 """
 
 from __future__ import annotations
@@ -40,47 +40,47 @@ from toolhop_tools.scenarios.label import family_of
 
 
 class ToolOrder(StrEnum):
-    """How a chat lists its tools."""
+    """Order of the tools in a chat."""
 
     SHUFFLED = "shuffled"
     PLAYED = "played"
-    """As in the run; published items in hop order, unless the run was played otherwise."""
+    """As in the run: hop order for published items, unless the run changed the order."""
 
 
 class Arguments(StrEnum):
-    """How a chat writes a call's arguments."""
+    """Encoding of a call's arguments."""
 
     OBJECT = "object"
-    """As JSON objects: chat templates of Hugging Face's models want them, and TRL with them."""
+    """JSON objects, as required by TRL and the chat templates of Hugging Face models."""
     STRING = "string"
-    """As JSON in a text: OpenAI's and Azure's fine-tuning want it."""
+    """Strings of JSON, as required by OpenAI's and Azure's fine-tuning."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatStyle:
-    """What is written of each episode."""
+    """Options for the exported chats."""
 
     order: ToolOrder = ToolOrder.SHUFFLED
     arguments: Arguments = Arguments.OBJECT
     include_wrong: bool = False
-    """Also episodes that are wrong; never errored ones."""
+    """Whether to include wrong episodes; errored ones are never included."""
 
 
 def write_chats(
     episodes: Iterable[tuple[Exported, Item | None]], path: Path, style: ChatStyle
 ) -> Written:
-    """Write a line for each episode that counts and is right.
+    """Write a line for each counted episode that is right.
 
     Args:
-        episodes: attempts, each with its item for the tools' schemas.
-        path: the file; it appears once it is whole.
-        style: what is written.
+        episodes: attempts, each with its item for the tool schemas.
+        path: the file, which appears only once it is complete.
+        style: options for the chats.
 
     Raises:
         ExportError: the file cannot be written.
     """
     lines = 0
-    # Halves of surrogate pairs in arguments that are decoded stay the escapes that they were.
+    # Lone surrogates in decoded arguments are written as the escapes that they were.
     with (
         atomic(path) as beside,
         beside.open("w", encoding="utf-8", errors="backslashreplace") as file,
@@ -93,24 +93,26 @@ def write_chats(
 
 
 def right(one: Exported) -> bool:
-    """Whether the benchmark's leading measure gives the episode full credit."""
+    """Whether the episode has full credit on the benchmark's leading measure."""
     score = one.attempt.score
     parts = None if score is None else one.benchmark.lead.of(score)
     return parts is not None and parts[0] >= parts[1] > 0
 
 
 SPLIT_OF = 10
-"""One family in so many is held out."""
+"""One family in this number is held out for validation."""
 
 
 def split(cluster: str, item: Item | None) -> str:
-    """The split that the data names, else ``train``, or ``validation`` for about a tenth of the
-    families, by the digest of the family's name: siblings and twins are on the same side, in every
-    run, whatever is done to their tools.
+    """Return the split given by the data, else ``train`` or ``validation``.
+
+    About a tenth of the families are for validation, chosen by a digest of the family's name.
+    Siblings and twins are therefore in the same split in every run, however their tools are
+    perturbed.
 
     Args:
-        cluster: the family as the trace has it, or the item's id (`Attempt.cluster`).
-        item: names its family and its split where the data does; None where it is not kept.
+        cluster: the family named in the trace, or the item's id (`Attempt.cluster`).
+        item: the item, for the family and the split named in the data; None if it is not stored.
     """
     given = item.extra.get("split") if item is not None else None
     if isinstance(given, str):
@@ -120,7 +122,7 @@ def split(cluster: str, item: Item | None) -> str:
 
 
 def chat(one: Exported, item: Item | None, style: ChatStyle) -> dict[str, JSON]:
-    """An episode as a chat. Without its item there are no `tools`."""
+    """Convert an episode to a chat; without its item there are no `tools`."""
     start = one.trace.started
     messages, _ = shown(start.call_format, one.trace.conversation(), ())
     schemas: list[ToolSchema] = []
@@ -149,7 +151,7 @@ def _order(
     listed: Sequence[ToolSchema],
     messages: Sequence[Message],
 ) -> str:
-    """In what order the chat lists its tools: a prompt of a study's own is left as it was."""
+    """Return the order of the tools in the chat; a study's own prompt keeps its order."""
     described = start.call_format is CallFormat.NATIVE or any(
         tool_lines(schemas) in message.content for message in messages
     )
@@ -158,7 +160,7 @@ def _order(
 
 
 def _message(message: Message, form: Arguments, texts: Mapping[str, str]) -> dict[str, JSON]:
-    """A message; of the text format with the tools in its prompt in another order (`texts`)."""
+    """Convert a message; `texts` maps tool lists in prompts to their reordered versions."""
     plain = plain_message(message, partial(_arguments, form=form))
     head: dict[str, JSON] = {"role": plain.pop("role"), "content": plain.pop("content")}
     if isinstance(message, SystemMessage | UserMessage):
@@ -170,7 +172,7 @@ def _message(message: Message, form: Arguments, texts: Mapping[str, str]) -> dic
 
 
 def _arguments(text: str, form: Arguments) -> JSON:
-    """What is not a JSON object stands as `wire` sends it to servers that parse the history."""
+    """Encode arguments; text that is not a JSON object is wrapped, as in `wire_sending`."""
     if form is Arguments.STRING:
         return text
     try:

@@ -1,7 +1,7 @@
-"""The columns of the exported tables: name, type, meaning, unit, and where the value comes from.
+"""The columns of the exported tables: name, type, meaning, unit and source of the value.
 
-One list for the files, their metadata, the data set's card and the manual. A benchmark's
-measures are columns as they stand in it; runs of several benchmarks have those of all.
+This one list serves the files, their metadata, the data set's card and the manual. A benchmark's
+measures are columns in the benchmark's order; runs of several benchmarks have the columns of all.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ Row = TypeVar("Row")
 
 
 class ColumnKind(StrEnum):
-    """Types of columns; any of them may be null."""
+    """Types of columns; values of any type may be null."""
 
     TEXT = "text"
     TEXTS = "texts"
-    """A list of texts."""
+    """A list of strings."""
     BOOL = "bool"
     INT = "int"
-    """64 bits."""
+    """64-bit integer."""
     FLOAT = "float"
-    """64 bits."""
+    """64-bit float."""
     TIME = "time"
-    """Milliseconds, UTC."""
+    """UTC timestamp in milliseconds."""
     MESSAGES = "messages"
     """A list of chat messages (`MESSAGE`)."""
 
 
 MESSAGE = ("role", "content", "name", "call_id", "calls", "thoughts")
-"""Fields of a message: `name` and `call_id` are a tool's, `calls` and `thoughts` an assistant's;
-`thoughts` is null where none can be read."""
+"""Fields of a message. Tool messages have `name` and `call_id`, assistant messages `calls` and
+`thoughts`; `thoughts` is null if the provider returns none as text."""
 CALL = ("id", "name", "arguments")
-"""Fields of a call in a message, all text."""
+"""Fields of a call in a message, all strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,16 @@ class Column(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class OneCall:
-    """A call and the attempt that it was made in."""
+    """A call, and the attempt in which it was made."""
 
     episode: Exported
     number: int
-    """From 1, within the attempt."""
+    """Number of the call within the attempt, from 1."""
     called: Called
 
 
 def calls_of(one: Exported) -> Iterator[OneCall]:
-    """The rows of the table of calls that an attempt makes."""
+    """Yield an attempt's rows for the table of calls."""
     for number, called in enumerate(one.trace.calls, start=1):
         yield OneCall(one, number, called)
 
@@ -154,7 +154,7 @@ PLAYED: tuple[Column[Exported], ...] = (
     Column("errored", T, "why it cannot be judged; null where it can",
            lambda p: p.attempt.errored or None),
 )  # fmt: skip
-"""What was played, of any benchmark."""
+"""Columns that identify an attempt, for any benchmark."""
 
 CONDUCT: tuple[Column[Exported], ...] = (
     Column("turns", I, "replies", _conduct(lambda s: s.turns)),
@@ -172,7 +172,7 @@ CONDUCT: tuple[Column[Exported], ...] = (
     Column("tool_s", F, "of these, in tools", _conduct(lambda s: s.tool_s), "seconds"),
     Column("retries", I, "requests sent again", _conduct(lambda s: s.retries)),
 )  # fmt: skip
-"""How it went, of any benchmark."""
+"""Columns on turns, calls and costs, for any benchmark."""
 
 CALLS: tuple[Column[OneCall], ...] = (
     Column("run", T, _RUN, lambda c: c.episode.run),
@@ -211,20 +211,20 @@ CALLS: tuple[Column[OneCall], ...] = (
     Column("feedback", T, "the text that the agent got", lambda c: c.called.feedback),
     Column("wall_s", F, "in the sandbox", lambda c: c.called.wall_s, "seconds"),
 )  # fmt: skip
-"""A row a call, rejected ones included."""
+"""Columns of the table of calls, which has a row per call, rejected ones included."""
 
 
 def episode_columns(benchmarks: Iterable[Benchmark]) -> tuple[Column[Exported], ...]:
-    """The columns of the table with a row an attempt; scores are null for errored attempts.
+    """Return the columns of the table of attempts; scores are null for errored attempts.
 
     Args:
-        benchmarks: of the episodes; the table has the measures of all of them.
+        benchmarks: benchmarks of the episodes; the table has the measures of all of them.
     """
     return (*PLAYED, *_measures(benchmarks), *CONDUCT)
 
 
 def _measures(benchmarks: Iterable[Benchmark]) -> Iterator[Column[Exported]]:
-    """A column for each name of a measure, two where it is no yes or no."""
+    """Yield a column for each measure name, or two if the measure is not yes or no."""
     found: dict[str, list[tuple[Benchmark, Measure]]] = defaultdict(list)
     for benchmark in benchmarks:
         for measure in (one for one in benchmark.measures if not one.mean_of):
@@ -241,7 +241,7 @@ def _measures(benchmarks: Iterable[Benchmark]) -> Iterator[Column[Exported]]:
 
 
 def _about(these: Sequence[tuple[Benchmark, Measure]]) -> str:
-    """What the measures of one name say; by benchmark where they say different things."""
+    """Describe the measures of one name, by benchmark if their descriptions differ."""
     said = {benchmark.title: measure.says.rstrip(".") for benchmark, measure in these}
     if len(set(said.values())) == 1:
         return next(iter(said.values()))
@@ -259,5 +259,5 @@ def _part(name: str, read: Callable[[Parts], object]) -> Callable[[Exported], ob
 
 
 def row(columns: Sequence[Column[Row]], one: Row) -> dict[str, Any]:
-    """A row's values by column."""
+    """Return a row's values by column name."""
     return {column.name: column.value(one) for column in columns}

@@ -1,4 +1,4 @@
-"""`toolhop export`: runs in the formats of other tools."""
+"""`toolhop export`: export runs to the formats of other tools."""
 
 from __future__ import annotations
 

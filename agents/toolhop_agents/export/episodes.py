@@ -1,4 +1,4 @@
-"""The episodes of runs, one by one, with what every format wants to know of them."""
+"""The episodes of runs, with the facts that every export format needs."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ Plain = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An attempt at an episode, finished or cut off, with its trace."""
+    """An attempt at an episode, finished or interrupted, with its trace."""
 
     run: str
-    """Name of the run (`labels`)."""
+    """Name of the run (see `labels`)."""
     trace: Trace
     attempt: Attempt
     counts: bool
-    """Whether this is the attempt that the run's figures count: one an episode."""
+    """Whether this is the one attempt of the episode that counts in the run's figures."""
     copied_turns: int = 0
-    """Turns taken over from an episode of another unit: those of an ablation's shared prefix. What
-    an attempt keeps of the one that it replaces is its own: that one does not count."""
+    """Turns copied from an episode of another unit, as in the shared prefix of an ablation.
+    Turns kept from an attempt that this one replaces are its own, because that attempt does not
+    count."""
 
     @property
     def benchmark(self) -> Benchmark:
-        """Whose measures it is scored by."""
+        """The benchmark whose measures score the attempt."""
         return named(self.attempt.benchmark)
 
 
 def labels(stores: Sequence[RunStore]) -> list[str]:
-    """Names for the runs: their folders'; the whole path where two folders share a name."""
+    """Return a name for each run: its folder's name, or the full path if two folders share one."""
     folders = [store.folder.resolve() for store in stores]
     names = [folder.name for folder in folders]
     return [
@@ -51,7 +52,7 @@ def labels(stores: Sequence[RunStore]) -> list[str]:
 
 
 def places(stores: Sequence[RunStore]) -> list[str]:
-    """A relative path for each run: its name, below the folder where a shared name parts."""
+    """Return a relative path for each run: its name, or its path below the common parent."""
     names = labels(stores)
     whole = [name for name in names if Path(name).is_absolute()]
     common = os.path.commonpath(whole) if whole else ""
@@ -62,20 +63,20 @@ def places(stores: Sequence[RunStore]) -> list[str]:
 
 
 def benchmarks_of(stores: Sequence[RunStore]) -> list[Benchmark]:
-    """The benchmarks of the runs' episodes, in order of appearance.
+    """Return the benchmarks of the runs' episodes, in order of appearance.
 
     Raises:
-        StoreError: a trace cannot be read, or its benchmark is not installed here.
+        StoreError: a trace cannot be read, or its benchmark is not installed.
     """
     attempts = (one for store in stores for one in store.attempts())
     return [named(name) for name in dict.fromkeys(one.benchmark for one in attempts)]
 
 
 def exported(stores: Sequence[RunStore]) -> Iterator[Exported]:
-    """Every attempt of the runs, one at a time: no more than one trace is held.
+    """Yield every attempt of the runs; only one trace at a time is in memory.
 
     Raises:
-        StoreError: a trace cannot be read, or its benchmark is not installed here.
+        StoreError: a trace cannot be read, or its benchmark is not installed.
     """
     for label, store in zip(labels(stores), stores, strict=True):
         counting = {one.episode for one in store.results()}
@@ -88,11 +89,11 @@ def exported(stores: Sequence[RunStore]) -> Iterator[Exported]:
 
 
 def copied_turns(attempt: Attempt, replaced: Mapping[str, Attempt]) -> int:
-    """Turns that an attempt has of an episode of another unit.
+    """Count the turns that an attempt copied from an episode of another unit.
 
     Args:
-        attempt: of a run.
-        replaced: the run's attempts that do not count, by name.
+        attempt: an attempt of the run.
+        replaced: the run's attempts that do not count, by episode name.
     """
     found, copied = attempt, attempt.prefix_turns
     while copied:
@@ -104,7 +105,7 @@ def copied_turns(attempt: Attempt, replaced: Mapping[str, Attempt]) -> int:
 
 
 def facts(one: Exported) -> Plain:
-    """How an attempt was played and scored; without a score where it is errored."""
+    """Return an attempt's settings and score; an errored attempt has no score."""
     start = one.trace.started
     plain: Plain = {
         "episode": start.episode,
@@ -124,7 +125,7 @@ def facts(one: Exported) -> Plain:
 
 
 def value_of(measure: Measure, score: Score) -> bool | float | None:
-    """Yes or no, or the numerator by the denominator; None where there is no figure."""
+    """Return True or False for a binary measure, else the ratio; None if there is no value."""
     parts = measure.of(score)
     if parts is None or not parts[1]:
         return None

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and replace nothing unless that is asked for."""
+"""Atomic file writes that replace existing files only on request."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from toolhop_tools import atomic as files
 
 
 class ExportError(Exception):
-    """An export that cannot be written; says where and what to do."""
+    """An export that cannot be written. The message says where, and what to do."""
 
 
 def check_free(paths: Iterable[Path], overwrite: bool) -> None:
-    """See that no file is replaced that nobody asked to replace.
+    """Check that no file would be replaced without `overwrite`.
 
     Raises:
-        ExportError: one is there already.
+        ExportError: a file already exists.
     """
     there = [path for path in paths if path.exists()]
     if there and not overwrite:
@@ -25,10 +25,10 @@ def check_free(paths: Iterable[Path], overwrite: bool) -> None:
 
 
 def write_text(path: Path, text: str, *, overwrite: bool) -> None:
-    """Write a file by that rule, in one step.
+    """Write a file atomically; an existing one is replaced only with `overwrite`.
 
     Raises:
-        ExportError: it is there already, or cannot be written.
+        ExportError: the file already exists, or cannot be written.
     """
     check_free([path], overwrite)
     with atomic(path) as beside:
@@ -37,14 +37,13 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
 
 @contextmanager
 def atomic(path: Path, staged: Path | None = None) -> Iterator[Path]:
-    """A path beside `path` to write to; what is there at the end becomes `path` in one step.
+    """Yield a temporary path; its file replaces `path` atomically at the end.
 
-    Where the block raises, nothing is left of it and `path` stays as it was.
+    If the block raises, the temporary file is removed and `path` is unchanged.
 
     Args:
-        path: the file.
-        staged: where it stands until it is whole, on the same file system; beside `path` if not
-            given.
+        path: the final file.
+        staged: location of the incomplete file, on the same file system; beside `path` if None.
 
     Raises:
         ExportError: the folder or the file cannot be written.

@@ -1,7 +1,7 @@
-"""What `toolhop export --to` can write: our formats, and those that installed packages add.
+"""The formats of `toolhop export --to`: built-in ones, and those of installed packages.
 
-A package of one's own adds a format by an entry point of the group ``toolhop.exporters`` whose
-object is an `Exporter`.
+A package adds a format with an entry point in the group ``toolhop.exporters`` whose object is an
+`Exporter`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from toolhop_tools.packages import added, object_of, wrong_kind
 GROUP = "toolhop.exporters"
 
 Exporter: TypeAlias = Callable[[Sequence[RunStore], Path], Iterable[Path]]
-"""Writes runs to a folder that it may make, and gives the files that it wrote. It raises an
-`ExportError` for what the user can put right."""
+"""Writes runs to a folder, which it may create, and returns the files written. It raises an
+`ExportError` for problems that the user can fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be written, and where to."""
+    """A requested export: the runs, the destination and the options."""
 
     stores: Sequence[RunStore]
     out: Path
@@ -53,16 +53,16 @@ class Order:
 
 
 STAGING = ".writing"
-"""Where a file stands until it is whole: looking for what a killed export left costs the more the
-more files stand beside it."""
+"""Folder of incomplete files. Searching it for remains of a killed export stays fast, however
+many complete files there are."""
 
 Lines = Callable[[Exported, Item | None, str, str], Iterable[Plain]]
-"""An attempt, its item, its name among all that are written, and the version of the package that
-played it, as JSON objects, one a line."""
+"""Converts an attempt to JSON objects, one per line. The arguments are the attempt, its item,
+its unique name, and the version of the package that played it."""
 
 
 def _episodes(suffix: str, lines: Lines, order: Order) -> Written:
-    """Write RUN/EPISODE`suffix` for each episode that counts; files of other names stay."""
+    """Write RUN/EPISODE`suffix` for each episode that counts; other files are left alone."""
     stores, folder = order.stores, order.out
     targets = [folder / place for place in places(stores)]
     for target in targets:
@@ -83,7 +83,7 @@ def _episodes(suffix: str, lines: Lines, order: Order) -> Written:
 
 
 def with_items(stores: Sequence[RunStore]) -> Iterator[tuple[Exported, Item | None]]:
-    """Every attempt of the runs with its item; None where the run does not hold it."""
+    """Yield every attempt of the runs with its item, or None if the run does not store the item."""
     for store in stores:
         settings = store.manifest.get("settings") or {}
         items = store.items(last_wins=settings.get("last_wins") is True).by_id
@@ -128,7 +128,7 @@ def _session(one: Exported, _: Item | None, name: str, version: str) -> Iterator
 
 
 def _predictions(order: Order) -> Written:
-    """The official file of answers: of one run, as the file has no place for agents."""
+    """Write one run's official answer file, which has no field for an agent."""
     if len(order.stores) != 1:
         raise ExportError("--to predictions writes one run; give one")
     (store,) = order.stores
@@ -160,11 +160,11 @@ FORMATS: Mapping[str, Callable[[Order], Written]] = {
 
 
 def write(name: str, order: Order) -> Written:
-    """Write runs in the format of that name: one of ours, or one that a package adds.
+    """Write runs in a format, either built-in or added by a package.
 
     Raises:
         MissingExtra: the format needs packages that are not installed.
-        ExportError: there is no such format, or it cannot be written.
+        ExportError: no such format exists, or it cannot be written.
         StoreError: a run cannot be read.
     """
     if name in FORMATS:

@@ -1,9 +1,10 @@
 """Runs as logs that `inspect view` opens. Needs inspect_ai.
 
-A run makes a log for each benchmark, agent, mode, feedback level and tool-call format in it. A
-sample is an episode: the attempt that counts; errored attempts before it are its retries, and an
-episode that is errored in the end is a sample with an error and no score. Inspect's status words
-are ours. What a run's index says makes the logs; then samples are written as traces are read.
+A run becomes one log for each combination of benchmark, agent, mode, feedback level and tool-call
+format. Each sample is an episode: the attempt that counts. Errored attempts before it are its
+retries. An episode whose last attempt errored is a sample with an error and no score. Our status
+words are the same as Inspect's. The logs are built from the run's index; the samples are then
+written as the traces are read.
 """
 
 from __future__ import annotations
@@ -39,41 +40,43 @@ STATUSES = frozenset({"started", "success", "error", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log in plain values but for its samples, and the name that its file gets."""
+    """A log as plain values without its samples, and the name of its file."""
 
     name: str
     agent: str
     head: Plain
     samples: Mapping[str, Sequence[Attempt]]
-    """The episodes that are samples, each with the errored attempts that it replaced."""
+    """For each episode that is a sample, the errored attempts that it replaced."""
     settings: Mapping[str, Any]
 
     def sample(self, one: Exported) -> Plain | None:
-        """The sample of an attempt; None where it is in no sample of this log."""
+        """Convert an attempt to a sample; None if this log has no sample for it."""
         before = self.samples.get(one.trace.started.episode)
         return None if before is None else sample(one, before, self.settings)
 
     def usage(self, one: Plain, total: Plain | None) -> Plain:
-        """What the samples used, one more added."""
+        """Add a sample's token usage to the total."""
         used: Plain = one["model_usage"][self.agent]
         return used if total is None else _sum([total, used])
 
     def document(self, total: Plain | None) -> Plain:
-        """All but the samples, `total` being what they used."""
+        """Return the log without its samples; `total` is their token usage."""
         usage = {} if total is None else {self.agent: total}
         return {**self.head, "stats": {**self.head["stats"], "model_usage": usage}}
 
 
 class LogFile:
-    """A log that is being written; on leaving it without a fault, what is not a sample.
+    """A log file that is written sample by sample, and completed on exit without an error.
 
-    Inspect's `write_eval_log` takes a log with all its samples. Its file is an archive with a
-    member a sample, the samples' summaries, and the rest of the log; Inspect's classes check and
-    write each part.
+    Inspect's `write_eval_log` needs all samples at once. The file is an archive with a member per
+    sample, the samples' summaries, and the rest of the log; Inspect's classes validate and
+    serialize each part.
     """
 
     def __init__(self, path: Path, document: Callable[[Plain | None], Plain]) -> None:
-        """`document` gives the log without its samples, from what these used."""
+        """Open a log at `path`; `document` builds the log without samples from their token
+        usage.
+        """
         self.usage: Plain | None = None
         self._path, self._document = path, document
         self._open = ExitStack()
@@ -95,7 +98,7 @@ class LogFile:
                 self._finish()
 
     def add(self, sample: Plain, usage: Plain) -> None:
-        """Write a sample; `usage` is that of all samples so far."""
+        """Write a sample; `usage` is the total of all samples so far."""
         from inspect_ai.log import EvalSample, condense_sample
 
         whole = condense_sample(EvalSample.model_validate(sample))
@@ -119,11 +122,13 @@ class LogFile:
 
 
 def write_logs(stores: Sequence[RunStore], folder: Path, *, overwrite: bool = False) -> Written:
-    """Write the logs of the runs to `folder`, those of a run at once; one trace is held at a time.
+    """Write the logs of the runs to `folder`, all logs of one run in the same pass.
+
+    Only one trace at a time is in memory.
 
     Raises:
         MissingExtra: inspect_ai is not installed.
-        ExportError: a log cannot be written, or is there already.
+        ExportError: a log cannot be written, or already exists.
         StoreError: a run cannot be read.
     """
     require("inspect_ai", extra="inspect", what="Inspect's format")
@@ -158,7 +163,7 @@ def _fitting(run: str) -> Iterator[None]:
 
 
 def _facts(store: RunStore) -> Mapping[str, Any]:
-    """The manifest; where it does not say when the run began, its first trace does."""
+    """Return the manifest; a missing start time is taken from the first trace."""
     manifest = store.manifest
     if manifest.get("started_at"):
         return manifest
@@ -169,13 +174,13 @@ def _facts(store: RunStore) -> Mapping[str, Any]:
 def logs(
     run: str, manifest: Mapping[str, Any], attempts: Iterable[Attempt], counting: Set[str]
 ) -> list[Log]:
-    """The logs of one run.
+    """Build the logs of one run.
 
     Args:
-        run: its name.
-        manifest: it, with the time that the run began.
-        attempts: all of the run.
-        counting: the names of those that count.
+        run: name of the run.
+        manifest: manifest of the run, with its start time.
+        attempts: all attempts of the run.
+        counting: names of the attempts that count.
     """
     groups: dict[Group, dict[Key, list[Attempt]]] = defaultdict(lambda: defaultdict(list))
     for one in attempts:
@@ -183,7 +188,7 @@ def logs(
     made = []
     for group, units in groups.items():
         ordered = (sorted(unit, key=lambda one: one.attempt) for unit in units.values())
-        # The one that counts; where none was finished, the last.
+        # The attempt that counts; if none was finished, the last.
         chosen = [
             (next((one for one in unit if one.episode in counting), unit[-1]), unit)
             for unit in ordered
@@ -222,8 +227,8 @@ def _log(
             "run_id": run,
             "task_args": {"mode": mode, "feedback": feedback, "call_format": call_format},
             "dataset": _dataset(manifest, chosen),
-            # Inspect makes the model before it scores a log: of this provider of its own, one that
-            # answers nothing.
+            # Inspect creates the model before it scores a log. Its provider `none` is a model that
+            # never answers.
             "model": agent if "/" in agent else f"none/{agent}",
             "model_base_url": settings.get("base_url"),
             "model_generate_config": {
@@ -251,7 +256,7 @@ def _log(
 
 
 def _judge(settings: Mapping[str, Any]) -> Plain:
-    """The scorer's options: who judged, if anybody did."""
+    """Return the scorer's options: the judge, if the run has one."""
     if not settings.get("judge"):
         return {}
     options = {"judge_base_url": settings.get("judge_base_url")}
@@ -259,7 +264,9 @@ def _judge(settings: Mapping[str, Any]) -> Plain:
 
 
 def _metrics(benchmark: str, measure: Measure) -> list[Plain]:
-    """What `inspect score` makes of a measure; see `toolhop_agents.adapters.inspect_task`."""
+    """Return the metrics that `inspect score` computes; see
+    `toolhop_agents.adapters.inspect_task`.
+    """
     if measure.binary:
         return [{"name": "mean"}, {"name": "stderr"}]
     options = {"benchmark": benchmark, "measure": measure.name}
@@ -305,7 +312,7 @@ def _score(measure: Measure, summary: Summary, samples: int) -> Plain:
 
 
 def _sum(parts: Sequence[Plain]) -> Plain:
-    """Usages added; what is not known of one is not known of the sum."""
+    """Add token usages; a value unknown in one part is unknown in the sum."""
     total: Plain = {}
     for name in parts[0]:
         values = [part[name] for part in parts]

@@ -1,7 +1,7 @@
-"""An attempt as a sample of an Inspect log, in plain values, with what happened as its events.
+"""An attempt as a sample of an Inspect log, in plain values, with its events.
 
-See `toolhop_agents.export.inspect_log`. A trace has durations and no clock times but that of its
-start. An event's time is the start and the seconds of the replies and calls before it.
+See `toolhop_agents.export.inspect_log`. Apart from its start, a trace has durations but no clock
+times. An event's time is the start plus the seconds of all replies and calls before it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from toolhop_env.trace import Called, Ending, FeedbackSet, Replied, ToolsChanged
 from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
 
 SCORER = "toolhop_env/measures"
-"""The scorer's name in logs, by which `inspect score` finds it: its package is part of it."""
+"""The scorer's name in logs, package included, by which `inspect score` finds it."""
 TRACE = "toolhop_trace"
-"""Where a sample's store has the events of its episode, one JSON object each."""
+"""Key in a sample's store for the events of its episode, as JSON objects."""
 SOURCE = "toolhop-env"
 _LIMITS: Mapping[str, tuple[str, str]] = {
     Ending.OUT_OF_TURNS: ("turn", "turn_limit"),
@@ -35,7 +35,7 @@ _LIMITS: Mapping[str, tuple[str, str]] = {
     Ending.CUT_IN_THOUGHT: ("custom", "max_tokens"),
     Ending.STOPPED: ("operator", ""),
 }
-"""Inspect's name of a limit, and ours of the setting."""
+"""Inspect's name for each limit, and the name of our setting."""
 _STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "content_filter": "content_filter"}
 _TOOL_ERRORS = {
     ErrorCode.TIMED_OUT: "timeout",
@@ -47,7 +47,7 @@ _TOOL_ERRORS = {
 
 
 def sample(one: Exported, before: Sequence[Attempt], settings: Mapping[str, Any]) -> Plain:
-    """The sample of an attempt; `before` are the errored attempts that it replaced."""
+    """Convert an attempt to a sample; `before` are the errored attempts that it replaced."""
     trace, start = one.trace, one.trace.started
     messages = list(_messages(trace))
     outputs = _outputs(trace, messages)
@@ -81,10 +81,10 @@ def sample(one: Exported, before: Sequence[Attempt], settings: Mapping[str, Any]
 
 
 def _ends(sample: Plain) -> Iterator[Plain]:
-    """The events that end a sample, without times."""
+    """Yield the events at the end of a sample, without times."""
     limit = sample.get("limit")
     if limit is not None:
-        # The event has no kind of its own for a context that is full.
+        # The event has no type for a full context.
         kind = "custom" if limit["type"] == "context" else limit["type"]
         message = f"the episode ended: {limit['reason']}"
         yield {"event": "sample_limit", "type": kind, "message": message, "limit": limit["limit"]}
@@ -95,12 +95,12 @@ def _ends(sample: Plain) -> Iterator[Plain]:
 
 
 def error(message: str) -> Plain:
-    """An Inspect error: ours have no traceback."""
+    """Return an Inspect error with an empty traceback."""
     return {"message": message, "traceback": "", "traceback_ansi": ""}
 
 
 def usage(replies: Iterable[Reply]) -> Plain:
-    """Tokens and cost of some replies. Inspect counts tokens at hand apart from the others."""
+    """Return tokens and cost of replies; Inspect counts cached tokens separately."""
     used = [reply.usage for reply in replies]
     at_hand = sum(one.prompt_cached_tokens for one in used)
     sent, got = sum(one.input_tokens for one in used), sum(one.output_tokens for one in used)
@@ -131,7 +131,7 @@ def _messages(trace: Trace) -> Iterator[Plain]:
 
 
 def _content(reply: Reply) -> str | list[Plain]:
-    """Text; with thoughts, parts of which they are the first."""
+    """Return the reply's text; with thoughts, a list of parts that begins with them."""
     if reply.thoughts is None or not reply.thoughts.text:
         return reply.content
     thought = {"type": "reasoning", "reasoning": reply.thoughts.text}
@@ -143,7 +143,7 @@ def _message(identity: str, role: str, content: str | list[Plain], **more: objec
 
 
 def call_of(called: Called) -> Plain:
-    """A call as Inspect's messages have it."""
+    """Convert a call to the form of Inspect's messages."""
     arguments, fault = arguments_of(called.raw, called), None
     if arguments is None:
         arguments, fault = {}, f"the arguments are not a JSON object: {called.raw.arguments}"
@@ -152,7 +152,7 @@ def call_of(called: Called) -> Plain:
 
 
 def feedback_of(called: Called, identity: str) -> Plain:
-    """The message with a call's feedback; `error` says in Inspect's words why it failed."""
+    """Return the message with a call's feedback; `error` has an Inspect error type."""
     failed = None
     if called.error is not None:
         kind = _TOOL_ERRORS.get(called.error, "parsing" if called.error in BEFORE_RUNNING else None)
@@ -162,7 +162,7 @@ def feedback_of(called: Called, identity: str) -> Plain:
 
 
 def _outputs(trace: Trace, messages: Sequence[Plain]) -> list[Plain]:
-    """What the model gave, by reply."""
+    """Return the model's output for each reply."""
     said = (one for one in messages if one["role"] == "assistant")
     return [
         {
@@ -180,7 +180,7 @@ def _stop(message: Plain, reply: Reply) -> str:
 
 
 def _scores(one: Exported, score: Score) -> Plain:
-    """A score for each of the benchmark's answer measures, the leading one first."""
+    """Score each of the benchmark's answer measures, the leading one first."""
     benchmark = one.benchmark
     given, gap = (
         benchmark.presentation.given(one.trace),
@@ -208,7 +208,7 @@ def _limit(ending: Ending, settings: Mapping[str, Any]) -> Plain | None:
 
 @dataclass
 class _Clock:
-    """Gives events their times and names."""
+    """Assigns times and ids to events."""
 
     trace: Trace
     elapsed_s: float = 0.0
@@ -222,7 +222,7 @@ class _Clock:
         return (self._began + timedelta(seconds=self.elapsed_s)).isoformat()
 
     def event(self, plain: Mapping[str, object], took_s: float | None = None) -> Plain:
-        """An event that begins now; with `took_s` it has an end, and the time goes on."""
+        """Start an event now; if `took_s` is given, end it and advance the clock."""
         self.count += 1
         whole: Plain = {
             "uuid": f"{self.trace.started.episode}-event{self.count}",
@@ -239,8 +239,10 @@ class _Clock:
 def _played(
     trace: Trace, messages: Sequence[Plain], outputs: Sequence[Plain], clock: _Clock
 ) -> Iterator[Plain]:
-    """The events in order; `messages` are the prompt's, then each reply's and the feedback to its
-    calls, `outputs` what the model gave, by reply.
+    """Yield the events in order.
+
+    `messages` are the prompt, then each reply and the feedback on its calls; `outputs` are the
+    model's outputs, one per reply.
     """
     start = trace.started
     at = len(start.messages)

@@ -1,5 +1,6 @@
-"""Runs as two parquet tables, written as the traces are read, and the same as a folder that
-`datasets.load_dataset(PATH)` reads: the tables and a card. Needs pyarrow.
+"""Runs as two parquet tables, written while the traces are read. Needs pyarrow.
+
+They can also be written as a folder for `datasets.load_dataset(PATH)`, with a data set card.
 """
 
 from __future__ import annotations
@@ -33,31 +34,31 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetWriter
 
 GROUP_ROWS = 500
-"""Rows held before they are written: a conversation has about 10 KB, so some megabytes."""
+"""Rows buffered before a write; at about 10 KB per conversation, some megabytes."""
 COMPRESSION = "zstd"
 EPISODES_FILE, CALLS_FILE = "episodes.parquet", "calls.parquet"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written."""
+    """The files and rows written by an export."""
 
     files: tuple[Path, ...]
     rows: dict[str, int]
-    """Rows by what they are: episodes, calls, samples."""
+    """Number of rows by kind: episodes, calls, samples."""
 
 
 def write_tables(
     episodes: Iterable[Exported], folder: Path, benchmarks: Iterable[Benchmark]
 ) -> Written:
-    """Write `episodes.parquet` and `calls.parquet` to `folder`; other files there stay.
+    """Write `episodes.parquet` and `calls.parquet` to `folder`; other files are left alone.
 
-    Both appear once they are whole. Memory does not grow with the number of episodes.
+    Both files appear only once they are complete. Memory does not grow with the number of episodes.
 
     Args:
-        episodes: attempts, taken as they are written.
-        folder: made where it is not there.
-        benchmarks: of the episodes.
+        episodes: attempts, consumed while they are written.
+        folder: destination, created if missing.
+        benchmarks: benchmarks of the episodes.
 
     Raises:
         MissingExtra: pyarrow is not installed.
@@ -79,7 +80,7 @@ def write_tables(
 
 @dataclass
 class _Table:
-    """A parquet file that rows are added to."""
+    """A parquet file that is written row by row."""
 
     path: Path
     columns: Sequence[Column[Any]]
@@ -117,7 +118,7 @@ class _Table:
 
 
 def schema(columns: Sequence[Column[Any]]) -> pyarrow.Schema:
-    """The columns as pyarrow has them; meaning and unit are each field's metadata."""
+    """Return the pyarrow schema; each field's metadata has its meaning and unit."""
     import pyarrow
 
     types = _types()
@@ -151,9 +152,9 @@ def _types() -> dict[ColumnKind, pyarrow.DataType]:
 
 DATA, CARD = "data", "README.md"
 SPLIT = "train"
-"""Name of the one split, as `load_dataset` has it for data that is not divided."""
+"""Name of the only split, which `load_dataset` uses for undivided data."""
 Tables = Mapping[str, tuple[str, Sequence[Column[Any]]]]
-"""File and columns by configuration; the first is the default."""
+"""File and columns of each configuration, by name; the first is the default."""
 _DTYPES = {
     ColumnKind.TEXT: "string",
     ColumnKind.BOOL: "bool",
@@ -169,7 +170,7 @@ HUB_LICENCES = frozenset(
         "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0",
     }
 )  # fmt: skip
-"""The Hugging Face hub's names of licences."""
+"""Names of licences on the Hugging Face hub."""
 
 
 def write_dataset(
@@ -179,8 +180,9 @@ def write_dataset(
     runs: Sequence[str],
     licences: Sequence[str],
 ) -> Written:
-    """Write the tables to `folder`/data, then the card that leads to them. `licences` are those of
-    the data sets that were played, empty where one is not known.
+    """Write the tables to `folder`/data, then the data set card.
+
+    `licences` are those of the data sets played; an unknown one is an empty string.
 
     Raises:
         MissingExtra: pyarrow is not installed.
@@ -210,7 +212,7 @@ def card(
     digests: Mapping[str, str],
     licences: Sequence[str],
 ) -> str:
-    """The data set's card: metadata that libraries read, then a page for people."""
+    """Return the data set's card: metadata for libraries, then a page for people."""
     known = sorted(set(licences)) if all(licences) else ()
     head = [f"{key}: {json.dumps(value)}" for key, value in hub_licence(known).items()]
     parts = ["---", *head, *_metadata(tables, digests), "---", "", "# Episodes of tool use", ""]
@@ -236,7 +238,7 @@ def card(
 
 
 def hub_licence(licences: Sequence[str]) -> dict[str, JSON]:
-    """The head's licence: in the hub's name, as far as it has one."""
+    """Return the licence fields of the card, with the hub's names if it has them."""
     names: list[JSON] = [name.strip().lower().replace(" ", "-") for name in licences]
     if not names or names == ["own"]:
         return {"license": "unknown"}
@@ -246,7 +248,7 @@ def hub_licence(licences: Sequence[str]) -> dict[str, JSON]:
 
 
 def table(columns: Sequence[Column[Any]]) -> Iterator[str]:
-    """The columns as a table in Markdown."""
+    """Yield the columns as a Markdown table."""
     yield "| column | type | meaning |"
     yield "|---|---|---|"
     for column in columns:
@@ -262,8 +264,8 @@ def _metadata(tables: Tables, digests: Mapping[str, str]) -> Iterator[str]:
         yield f"- config_name: {name}"
         if place == 0:
             yield "  default: true"
-        # `load_dataset` keeps what it read under the folder's name and a hash of this metadata:
-        # without a word on the content it gives the rows of another export to a like-named folder.
+        # `load_dataset` caches data under the folder's name and a hash of this metadata. If the
+        # metadata did not depend on the content, a folder of the same name would get old rows.
         yield f"  description: sha256 {digests[name]}"
         yield "  data_files:"
         yield f"  - split: {SPLIT}"
@@ -273,7 +275,7 @@ def _metadata(tables: Tables, digests: Mapping[str, str]) -> Iterator[str]:
         yield f"- config_name: {name}"
         yield "  features:"
         for column in columns:
-            # JSON is YAML.
+            # JSON is valid YAML.
             yield f"  - {json.dumps({'name': column.name, **_feature(column.kind)})}"
 
 

@@ -1,13 +1,12 @@
-"""An attempt in two formats of traces: a trajectory of ATIF 1.8, and a session of the hub.
+"""An attempt in two trace formats: an ATIF 1.8 trajectory, and a Hugging Face hub session.
 
-ATIF is Harbor's format for the traces of agents. Fields and rules are those of Harbor's RFC 0001
-and of its models (harbor 0.25, `harbor.models.trajectories`): arguments are objects, an observation
-stands in the step whose calls it answers, and steps that are no agent's have no calls and no
-metrics.
+ATIF is Harbor's format for agent traces. Fields and rules follow Harbor's RFC 0001 and its models
+(harbor 0.25, `harbor.models.trajectories`): arguments are objects, an observation belongs to the
+step whose calls it answers, and steps not taken by an agent have no calls and no metrics.
 
 A session is a header line, then messages, as the Hugging Face hub shows them: the Session Trace
 Simple Format of its documentation (https://huggingface.co/docs/hub/session-traces-format). Names
-are in camel case, a call's arguments are text, times are milliseconds since 1970.
+are in camel case, a call's arguments are strings, times are milliseconds since 1970.
 """
 
 from __future__ import annotations
@@ -28,34 +27,35 @@ from toolhop_tools.model import Item
 
 VERSION = "ATIF-v1.8"
 AGENT = "toolhop-env"
-"""The agent system: what asks the model and answers its calls."""
+"""Name of the agent system, which asks the model and answers its calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnCall:
-    """A call that the agent wrote."""
+    """A call written by the agent."""
 
     id: str
-    """Unique in the attempt: the provider's id, or one of ours where that is empty or was used."""
+    """Id, unique within the attempt: the provider's, or our own if that is empty or already
+    used."""
     raw: RawCall
     called: Called | None
-    """None where a limit ended the episode before it."""
+    """The executed call; None if a limit ended the episode first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A reply and what followed it."""
+    """A reply and the events that followed it."""
 
     replied: Replied
     calls: tuple[TurnCall, ...]
     malformed: tuple[Called, ...]
-    """Feedback to what was no readable call: there is no call that it answers."""
+    """Feedback on unreadable calls, for which there is no call to answer."""
     changes: dict[str, JSON]
-    """What another level of feedback or other tools are from the next turn on."""
+    """Feedback level and tools that change from the next turn on."""
 
 
 def turns(trace: Trace) -> Iterator[Turn]:
-    """The turns in order."""
+    """Yield the turns in order."""
     called: dict[int, list[Called]] = defaultdict(list)
     changes: dict[int, dict[str, JSON]] = defaultdict(dict)
     turn = 0
@@ -83,7 +83,7 @@ def turns(trace: Trace) -> Iterator[Turn]:
 def _written(
     trace: Trace, replied: Replied, made: list[Called]
 ) -> Iterator[tuple[RawCall, Called | None]]:
-    """The calls that were answered, then those that a limit left."""
+    """Yield the answered calls, then those that a limit cut off."""
     for one in made:
         if one.error is not ErrorCode.MALFORMED_CALL:
             yield one.raw, one
@@ -102,7 +102,7 @@ def _unique(given: str, turn: int, number: int, seen: set[str]) -> str:
 
 
 def arguments_of(call: RawCall, called: Called | None) -> dict[str, JSON] | None:
-    """A call's arguments as an object; None where their text is none."""
+    """Return a call's arguments as an object; None if they are not a JSON object."""
     if called is not None and isinstance(called.verdict, Call):
         return dict(called.verdict.arguments)
     try:
@@ -113,13 +113,13 @@ def arguments_of(call: RawCall, called: Called | None) -> dict[str, JSON] | None
 
 
 def trajectory(one: Exported, item: Item | None, name: str, version: str) -> Plain:
-    """An attempt as a trajectory.
+    """Convert an attempt to a trajectory.
 
     Args:
         one: the attempt.
-        item: for the tools' schemas; without it there are none.
-        name: unique among the trajectories that are written together.
-        version: of the package that played it; empty where it is not known.
+        item: source of the tool schemas, which are omitted if None.
+        name: name, unique among the trajectories of the export.
+        version: version of the package that played it; empty if unknown.
     """
     start = one.trace.started
     steps = [{"step_id": number, **step} for number, step in enumerate(_steps(one), start=1)]
@@ -151,7 +151,7 @@ def trajectory(one: Exported, item: Item | None, name: str, version: str) -> Pla
 
 
 def _definitions(one: Exported, item: Item | None) -> list[Plain]:
-    """The schemas of all tools that were on offer at any time, in the order shown."""
+    """Return the schemas of all tools that were ever available, in the order shown."""
     if item is None:
         return []
     tools = item.all_tools
@@ -244,7 +244,7 @@ def _metrics(reply: Reply) -> Plain:
 
 
 def _totals(one: Exported, steps: int) -> Plain:
-    """Tokens of all steps; the cost is what this attempt itself paid."""
+    """Return the token counts of all steps, and the cost of this attempt alone."""
     used: Sequence[Usage] = [replied.reply.usage for replied in one.trace.replies]
     plain: Plain = {
         "total_prompt_tokens": sum(usage.input_tokens for usage in used),
@@ -257,16 +257,16 @@ def _totals(one: Exported, steps: int) -> Plain:
 
 
 HARNESS = "toolhop-env"
-"""By which the hub chooses icon and label; one that it does not know is shown as plain text."""
+"""Harness name, by which the hub selects icon and label; unknown ones are shown as plain text."""
 
 
 def session(one: Exported, name: str, version: str) -> Iterator[Plain]:
-    """The lines of an attempt.
+    """Yield the lines of an attempt's session.
 
     Args:
         one: the attempt.
-        name: unique among the sessions that are written together.
-        version: of the package that played it; empty where it is not known.
+        name: name, unique among the sessions of the export.
+        version: version of the package that played it; empty if unknown.
     """
     trace, start = one.trace, one.trace.started
     yield {

@@ -1,1 +1,1 @@
-"""Judges: who answers a benchmark's questions on a trace."""
+"""Judges, which answer a benchmark's questions on a trace."""

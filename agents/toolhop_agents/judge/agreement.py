@@ -1,4 +1,4 @@
-"""Who said what of the questions of some runs: judges, the benchmark's rules, people."""
+"""The answers of judges, of the benchmark's rules and of people to the questions of some runs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from toolhop_env.trace import Ending, Trace
 from toolhop_sandbox.outcome import JSON
 
 EVERY = "all"
-"""Stands for all kinds of questions together."""
+"""Name for all kinds of questions together."""
 
 
 class Place(NamedTuple):
-    """A question of an episode."""
+    """A question in an episode."""
 
     item: str
     run: str
@@ -35,29 +35,30 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two judges on one kind of question."""
+    """The agreement of two judges on one kind of question."""
 
     first: str
     second: str
     about: str
-    """The kind, or `EVERY`, whose verdicts are not those of one scale: it has no kappa."""
+    """The kind, or `EVERY`, for which there is no kappa because its verdicts use several scales."""
     found: Agreement
 
 
 @dataclass(slots=True)
 class Verdicts:
-    """What each judge said."""
+    """The verdicts of each judge."""
 
     by_judge: dict[str, dict[Place, str]] = field(default_factory=lambda: defaultdict(dict))
-    """The answers' verdicts; of the rules under `Mechanical.name`, of people under a file's."""
+    """Verdicts by judge; the rules are named `Mechanical.name`, people are named after their
+    file."""
     questions: dict[str, LlmQuestion] = field(default_factory=dict)
-    """By digest."""
+    """Questions by digest."""
     episodes: dict[str, str] = field(default_factory=dict)
-    """An episode that each question is of, by digest."""
+    """One episode with each question, by digest."""
 
     @classmethod
     def read(cls, stores: Iterable[RunStore]) -> Verdicts:
-        """What is kept of the runs, and what the rules say of the same questions; nobody is asked.
+        """Read the stored answers of the runs, and the rules' answers; no judge is asked.
 
         Raises:
             StoreError: a run cannot be read.
@@ -84,10 +85,11 @@ class Verdicts:
                     self.by_judge[panel][place] = verdict(answer)
 
     def add_labels(self, labels: Labels) -> None:
-        """Take in what people say, wherever their question was asked.
+        """Add people's labels in every place where their question was asked.
 
         Raises:
-            JudgeError: a label fits no question's schema, or none is of a question here.
+            JudgeError: a label does not fit its question's schema, or no label belongs to these
+                runs.
         """
         places = {place for of in self.by_judge.values() for place in of}
         for key, question in self.questions.items():
@@ -107,7 +109,10 @@ class Verdicts:
             )
 
     def compared(self, *, seed: int, resamples: int, confidence: float) -> Iterator[Compared]:
-        """Each two judges by kind of question, then over all; people and rules stand second."""
+        """Yield the agreement of each pair of judges, by kind of question and then overall.
+
+        Rules and people come second in a pair.
+        """
         names = [*self.by_judge]
         rules = [name for name in names if name == Mechanical.name]
         people = [name for name in names if name.startswith("file:")]
@@ -131,15 +136,16 @@ class Verdicts:
                     )
 
     def about(self, key: str) -> str:
-        """What the question of a digest is about; its id where it does not say."""
+        """Return the subject of the question with this digest, or its id if it has none."""
         return str(self.questions[key].about) or self.questions[key].id
 
     def to_label(self, sample: int | None, seed: int) -> list[JSON]:
-        """The questions as rows for people to answer; no judge's answer is in them.
+        """Return the questions as rows for people to answer, without any judge's answer.
 
         Args:
-            sample: how many, of the kinds in turn and within a kind at random; None for all.
-            seed: of the sample.
+            sample: number of questions, taken from the kinds in turn and at random within a kind;
+                None for all.
+            seed: seed of the sample.
         """
         chosen = self.questions
         if sample is not None:
@@ -165,7 +171,7 @@ class Verdicts:
 def _answered(
     trace: Trace, given: Mapping[str, Judgement] | None
 ) -> Iterator[tuple[LlmQuestion, JSON]]:
-    """The questions in words that a judge was led to, with its answers; by the rules where None."""
+    """Yield each `LlmQuestion` with the judge's answer, or the rules' if `given` is None."""
 
     def said(question: object) -> JSON:
         if not isinstance(question, LlmQuestion):

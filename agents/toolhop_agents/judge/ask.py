@@ -1,4 +1,4 @@
-"""Has a judge answer what a benchmark asks of a trace."""
+"""Ask a judge a benchmark's questions on a trace."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ log = logging.getLogger(__name__)
 async def judged(
     trace: Trace, judge: Judge, known: Judgements
 ) -> AsyncIterator[tuple[Judgement, Spent]]:
-    """The answers that are missing, one by one as the judge gives them, and what each took.
+    """Yield the missing answers as the judge gives them, and the cost of each.
 
-    What was asked before, of any episode, is not asked again. Where there is no answer that fits
-    its question, or the judge raises, or a question is too long for a model, that one question
-    stays open, with a warning and the cause; it is asked again when the run is resumed.
+    A question already asked in any episode is not asked again. If no answer fits the question, the
+    judge raises, or the question is too long for a model, that question stays open, and a warning
+    gives the cause; it is asked again when the run is resumed.
 
     Args:
-        trace: of an episode that has ended; an errored one has no questions.
-        judge: who is asked.
-        known: the answers there are; those of other judges do not count.
+        trace: trace of an episode that has ended; an errored one has no questions.
+        judge: the judge to ask.
+        known: existing answers; those of other judges do not count.
 
     Raises:
         ModelFault: the judge could not be asked.
@@ -65,7 +65,7 @@ async def judged(
 
 
 async def _answer(judge: Judge, question: Question) -> Said | NoAnswer | None:
-    """What the judge says; several similarities one by one, where it has no answer to all."""
+    """Ask the judge; if it cannot answer several similarities at once, ask one by one."""
     said = await asked(judge, question)
     if said is not None or not isinstance(question, SimilaritiesQuestion):
         return said
@@ -84,12 +84,12 @@ async def _answer(judge: Judge, question: Question) -> Said | NoAnswer | None:
 def _judgement(
     episode: str, question: Question, panel: str, said: Said | NoAnswer, fits: Callable[..., bool]
 ) -> Judgement:
-    """The judge's answer where it is one, or why it is none."""
+    """Build the judgement; instead of an invalid answer it has the cause."""
     answer, cause = None, ""
     if isinstance(said, NoAnswer):
         cause = said.cause or f"gave no valid answer ({said.last!r:.100})"
     elif fits(said.answer):
-        answer = sendable(said.answer)  # files hold no half of a surrogate pair
+        answer = sendable(said.answer)  # files cannot contain lone surrogates
     else:
         cause = f"gave no valid answer ({said.answer!r:.100})"
     if cause:
@@ -102,10 +102,10 @@ def _judgement(
 
 
 def _fit(question: Question, benchmark: str) -> Callable[[JSON], bool]:
-    """Tells whether an answer is one: valid under the question's schema, or finite numbers.
+    """Return a check for answers: valid under the question's schema, or finite numbers.
 
     Raises:
-        BenchmarkFault: the question's schema is none.
+        BenchmarkFault: the question's schema is not a valid JSON Schema.
     """
     if isinstance(question, SimilaritiesQuestion):
         length = len(question.others)

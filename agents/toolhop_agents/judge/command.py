@@ -1,4 +1,4 @@
-"""`toolhop judge-check`: how far judges agree with each other, with rules, and with people."""
+"""`toolhop judge-check`: measure the agreement of judges with each other, rules and people."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _kappa(one: Compared) -> str:
 
 
 def _confusion(one: Compared) -> StackedTable:
-    """Rows are the first judge's verdicts, columns the second's."""
+    """Build a table with the first judge's verdicts as rows and the second's as columns."""
     confusion = one.found.confusion
     table = StackedTable(framed=False)
     rows, columns = (sorted({pair[side] for pair in confusion}) for side in (0, 1))

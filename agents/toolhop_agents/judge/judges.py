@@ -1,6 +1,6 @@
 """Judges by name: a benchmark's own rules, word overlap, a file of answers, or a model.
 
-What a judge says is kept in the run (`toolhop_env.runs.judgements`), with the judge's name.
+Their answers are stored in the run under the judge's name (`toolhop_env.runs.judgements`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import why
 
 TRIES = 3
-"""How often a model is asked for one answer: most slips do not come twice."""
+"""Times a model is asked for a valid answer; most mistakes are not repeated."""
 REPAIR = "That is not valid under the schema. Reply with JSON alone that is, without other words."
 
 
 class JudgeError(Exception):
-    """A judge that cannot be used as given; says why and what is allowed."""
+    """A judge that cannot be used as given. The message says why, and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,22 @@ class Said:
     """A judge's answer."""
 
     judge: str
-    """Who gave it."""
+    """Name of the judge that answered."""
     answer: JSON
     replies: tuple[Reply, ...] = ()
-    """What a model was asked for it, answers that could not be read included."""
+    """All replies of the model, unreadable ones included."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """A judge was asked, and gave no answer: the question stays open."""
+    """A judge was asked and gave no valid answer: the question stays open."""
 
     judge: str
     last: str
-    """A model's last reply."""
+    """The model's last reply."""
     replies: tuple[Reply, ...] = ()
     cause: str = ""
-    """What went wrong, where it is not that no reply is an answer."""
+    """What went wrong; empty if the replies were merely invalid."""
 
 
 @runtime_checkable
@@ -61,11 +61,11 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Who it is, as the judgements name it."""
+        """The judge's name in judgements."""
         ...
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
-        """The answer, or None where this judge has none: the question stays open.
+        """Return the answer, or None if this judge has none: the question stays open.
 
         Raises:
             ModelFault: the judge could not be asked.
@@ -74,7 +74,7 @@ class Judge(Protocol):
 
 
 async def asked(judge: Judge, question: Question) -> Said | NoAnswer | None:
-    """What a judge says. One that fails at a question gives no answer to that one.
+    """Ask a judge. If it fails at a question, only that question has no answer.
 
     Raises:
         ModelFault: the judge could not be asked.
@@ -98,26 +98,26 @@ class Mechanical:
     name = "mechanical"
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
-        """See `Judge.answer`. What has no rule stays open."""
+        """See `Judge.answer`. Questions without a rule stay open."""
         if not isinstance(question, LlmQuestion) or question.by_rule is None:
             return None
         return Said(self.name, question.by_rule)
 
 
 class Overlap:
-    """Similarity of two texts by the words they share: F1 over words in small letters, 0 to 1."""
+    """Similarity of two texts by shared words: F1 over lower-case words, 0 to 1."""
 
     name = "overlap"
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
-        """See `Judge.answer`. Questions in words stay open."""
+        """See `Judge.answer`. Only similarity questions are answered."""
         if not isinstance(question, SimilarityQuestion):
             return None
         return Said(self.name, overlap(question.first, question.second))
 
 
 def overlap(first: str, second: str) -> float:
-    """F1 over the words of two texts; 1 where both have none."""
+    """Return the F1 over the words of two texts; 1 if neither has any."""
     one, other = (Counter(re.findall(r"\w+", text.casefold())) for text in (first, second))
     if not one and not other:
         return 1.0
@@ -126,13 +126,13 @@ def overlap(first: str, second: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Answers from a file, such as people's, by the question's digest or what it is about."""
+    """Answers from a file, such as people's labels, by the question's digest or subject."""
 
     name: str
     answers: Mapping[str, JSON]
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
-        """See `Judge.answer`. What the file does not hold stays open."""
+        """See `Judge.answer`. Questions that are not in the file stay open."""
         about = question.about if isinstance(question, LlmQuestion) else question.kind
         found = self.answers.get(digest(question), self.answers.get(about))
         return None if found is None else Said(self.name, found)
@@ -140,22 +140,22 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """A model that is asked the questions in words. Similarity stays open."""
+    """A model that answers each `LlmQuestion`. Similarity questions stay open."""
 
     model: Model
     votes: int = 1
-    """How often it is asked each question; the verdict that most replies have counts."""
+    """Number of times each question is asked; the most frequent verdict counts."""
 
     @property
     def name(self) -> str:
-        """The model's, with the votes where they are several."""
+        """The model's name, with the number of votes if there are several."""
         return f"{self.model.name} x{self.votes}" if self.votes > 1 else self.model.name
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
-        """See `Judge.answer`. An answer that does not fit the schema is asked for again.
+        """See `Judge.answer`. An answer that does not fit the schema is requested again.
 
-        A vote without a valid reply counts as unsure, and so does a tie. Where the question has no
-        such answer, what was replied is `NoAnswer`.
+        A vote without a valid reply counts as unsure, and so does a tie. If the question has no
+        answer for unsure, the result is `NoAnswer`.
         """
         if not isinstance(question, LlmQuestion):
             return None
@@ -193,20 +193,20 @@ class ModelJudge:
 
 
 def _bare(text: str) -> str:
-    """The text without a fence around it."""
+    """Strip a code fence around the text."""
     found = re.fullmatch(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", text, flags=re.DOTALL)
     return found[1] if found else text
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Several judges, each for the questions that those before it leave open."""
+    """Several judges; each answers the questions that the previous ones leave open."""
 
     judges: tuple[Judge, ...]
 
     @property
     def name(self) -> str:
-        """All their names."""
+        """The judges' names, separated by commas."""
         return ",".join(judge.name for judge in self.judges)
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
@@ -216,7 +216,7 @@ class Panel:
             said = await asked(judge, question)
             if said is None:
                 continue
-            if none is not None:  # what its replies took counts as well
+            if none is not None:  # the cost of its replies counts as well
                 said = replace(said, replies=none.replies + said.replies)
             if isinstance(said, Said):
                 return said
@@ -225,16 +225,16 @@ class Panel:
 
 
 def labels(path: Path, name: str = "file") -> Labels:
-    """The judge of a file: an object of answers, or a list of rows with ``digest`` and ``answer``.
+    """Read a judge from a file: an object of answers, or rows with ``digest`` and ``answer``.
 
-    Rows without an answer are left out.
+    Rows without an answer are skipped.
 
     Args:
         path: the file.
-        name: what kind of judge it is called.
+        name: kind of judge, used in its name.
 
     Raises:
-        JudgeError: it cannot be read, or holds neither.
+        JudgeError: the file cannot be read, or has neither form.
     """
     try:
         content = path.read_bytes()
@@ -249,6 +249,6 @@ def labels(path: Path, name: str = "file") -> Labels:
             "of rows with digest and answer, as `toolhop judge-check --questions` writes it"
         )
     given = {key: answer for key, answer in found.items() if answer is not None}
-    # Answers that were changed are another judge's: what the old ones said does not hold.
+    # A changed file counts as another judge, because the old answers no longer hold.
     version = hashlib.sha256(content).hexdigest()[:8]
     return Labels(f"{name}:{path.name}#{version}", given)

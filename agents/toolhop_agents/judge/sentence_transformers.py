@@ -1,6 +1,6 @@
-"""Similarity by all-MiniLM-L6-v2 as the package sentence-transformers runs it, torch included.
+"""Similarity by all-MiniLM-L6-v2, run by the package sentence-transformers with torch.
 
-It gives what the judge `minilm` gives, to 1e-6, and is there for those who have the package.
+It agrees with the judge `minilm` to within 1e-6, and is meant for those who have the package.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ EXTRA = "sentence-transformers"
 
 
 class SentenceTransformers(MiniLM):
-    """The judge of similarity, by the package: see `MiniLM`."""
+    """A judge of similarity that uses sentence-transformers; see `MiniLM`."""
 
     name = "sentence-transformers"
 
     def __init__(self) -> None:
-        """Load the model; the package downloads it where it is not on the machine.
+        """Load the model; the package downloads it if it is not on the machine.
 
         Raises:
-            JudgeError: the package is not installed, or the model cannot be had.
+            JudgeError: the package is not installed, or the model cannot be loaded.
         """
         try:
             package = import_module(PACKAGE)
@@ -40,7 +40,7 @@ class SentenceTransformers(MiniLM):
             ) from None
         try:
             self._model = package.SentenceTransformer(MODEL)
-        except Exception as error:  # of whatever the package uses to download and read it
+        except Exception as error:  # raised by whatever the package uses to download and load it
             raise JudgeError(f"{MODEL} cannot be loaded by {EXTRA}: {why(error)}") from error
         self.vector = lru_cache(KEPT_TEXTS)(self._vector)
 

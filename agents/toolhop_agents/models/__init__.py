@@ -1,1 +1,3 @@
-"""Who replies: real models behind `openai` and `litellm`, scripted agents, a person."""
+"""Models and agents that produce replies: `openai` and `litellm` clients, scripted agents, a
+person.
+"""

@@ -1,4 +1,4 @@
-"""The protocol of whoever plays an episode."""
+"""The protocol that every model and agent implements, and its errors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from toolhop_tools.secrets import redacted
 
 
 class ModelFault(Exception):
-    """No usable reply could be had: network, quota, credentials, a refused request.
+    """No usable reply: network failure, quota, credentials or a refused request.
 
-    A fault of the infrastructure, never the model's: the episode is errored and not scored.
-    `fatal` says that trying other episodes is useless too (bad key, unknown model).
+    An infrastructure fault, never the model's: the episode is errored and not scored. `fatal` means
+    that other episodes would fail too (bad key, unknown model).
     """
 
     def __init__(
@@ -23,61 +23,61 @@ class ModelFault(Exception):
         super().__init__(redacted(message))
         self.fatal = fatal
         self.cause = cause or type(self).__name__
-        """What equal faults have in common, such as ``HTTP 500``."""
+        """Groups faults with the same cause, such as ``HTTP 500``."""
         self.requests = requests
-        """How many requests came to nothing before it was given up."""
+        """Number of failed requests before giving up."""
 
 
 class ConversationTooLong(ModelFault):
-    """The conversation does not fit the model's context: no waiting and no repeat ends that.
+    """The conversation does not fit the model's context, so retrying cannot help.
 
-    An infrastructure's fault where the prompt alone is too long, the agent's doing later.
+    An infrastructure fault if the prompt alone is too long; the agent's doing later on.
     """
 
 
 class NoReply(ModelFault):
-    """Whoever answers has nothing to say, and never will: the episode ends without a reply.
+    """There is no reply and never will be, so the episode ends without one.
 
-    That is not a fault: a file of old answers may lack some.
+    Not a fault: an answer file may lack some items.
     """
 
 
 class NotAsked(ModelFault):
-    """The model cannot be asked at all, as it is given here. Nothing was asked."""
+    """The model cannot be used as configured. Nothing was sent."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, fatal=True)
 
 
 class NoSuchModel(NotAsked):
-    """The name that was given can be no model's."""
+    """The given name cannot be a model's name."""
 
 
 class NoKey(NotAsked):
-    """A provider needs a key, and none is set on this machine."""
+    """The provider needs an API key, and none is set."""
 
 
 class NotTogether(NotAsked):
-    """A provider refuses parameters together."""
+    """The provider does not accept this combination of parameters."""
 
 
 class Agent(Protocol):
-    """Answers a conversation with one reply. What ``--agent MODULE:NAME`` needs."""
+    """An agent that answers a conversation with one reply. Required of ``--agent MODULE:NAME``."""
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
-        """The next turn. `tools` is empty in direct mode and in the text format.
+        """Return the next turn. `tools` is empty in direct mode and in the text format.
 
         Raises:
-            ModelFault: no reply, after the retries that make sense.
-            ConversationTooLong: one of them; the model's context does not hold the messages.
+            ModelFault: no reply, even after the retries that make sense.
+            ConversationTooLong: a ModelFault; the messages do not fit the model's context.
         """
         ...
 
 
 class Model(Agent, Protocol):
-    """An agent that reports can name."""
+    """An agent with a name for reports."""
 
     @property
     def name(self) -> str:
-        """What reports call it, such as ``openai/gpt-4o`` or ``oracle``."""
+        """The name used in reports, such as ``openai/gpt-4o`` or ``oracle``."""
         ...

@@ -1,4 +1,4 @@
-"""Replies of a server that never end, or that unpack to more than memory holds."""
+"""Size limits on responses, against servers that never stop or send decompression bombs."""
 
 from __future__ import annotations
 
@@ -12,52 +12,53 @@ from typing import Any, cast
 import httpx
 
 TOKEN_BYTES = 512
-"""Of a token, its frame in a stream included (about 250 at OpenAI and vLLM)."""
+"""Bytes allowed per token, including its stream framing (about 250 at OpenAI and vLLM)."""
 LEAST_BYTES = 2**20
 UNLIMITED_TOKENS = 2**17
-"""Taken for a request without a limit."""
+"""Token limit assumed for a request without one."""
 FIX = "see what answers there; if the reply is right, raise --max-tokens"
 MARK_BYTES = 8
-"""Bytes for each comma, bracket and brace, at the least: ``[],[],[]`` takes 30 times its size in
+"""Minimum number of bytes per comma, bracket or brace: ``[],[],[]`` takes 30 times its size in
 memory once it is parsed."""
 LEAST_PARTS, TOKEN_PARTS = 2**13, 8
-"""Lists and objects that a reply may have, and as many more a token; clients make kilobytes of
+"""Lists and objects allowed in any reply, and in addition per token; clients use kilobytes for
 each."""
 LINE_MARKS, STREAM_LINES = 4, 8
-"""A token, beside `LEAST_PARTS`: commas, brackets and braces of one line of a stream, which may be
-a whole reply, and lines of a stream (an event has two or three)."""
+"""Allowed per token, in addition to `LEAST_PARTS`: commas, brackets and braces in one line of a
+stream (which may be a whole reply), and lines of a stream (an event has two or three)."""
 STEP_BYTES = 2**16
-"""Unpacked at a time, so that a small packed part cannot fill the memory before it is counted."""
+"""Bytes decompressed at a time, so that a decompression bomb is caught before it fills the
+memory."""
 
 
 _MARKS = (b",", b"[", b"{")
 
 
 class BadBody(Exception):
-    """A body that cannot be read."""
+    """A response body cannot be read."""
 
 
 class TooLarge(BadBody):
-    """A body is larger than a reply of the tokens that are allowed can be."""
+    """A response body is larger than any reply within the token limit."""
 
     def __init__(self, limit: int, unit: str = "bytes") -> None:
         super().__init__(f"the reply has more than {limit:,} {unit}")
 
 
 def reply_limit(max_tokens: int | None) -> int:
-    """Bytes that a reply's body may have, unpacked."""
+    """Return the maximum size of a response body in bytes, after decompression."""
     return LEAST_BYTES + TOKEN_BYTES * (max_tokens or UNLIMITED_TOKENS)
 
 
 def check_parts(body: object, max_tokens: int | None) -> None:
-    """See that a reply is no flood of small parts, such as empty calls.
+    """Check that a reply is not a flood of small parts, such as empty calls.
 
     Args:
-        body: parsed from JSON.
-        max_tokens: that were asked for.
+        body: the parsed JSON.
+        max_tokens: the token limit of the request.
 
     Raises:
-        TooLarge: it has more lists and objects than a reply of so many tokens can have.
+        TooLarge: more lists and objects than a reply of `max_tokens` can have.
     """
     limit = LEAST_PARTS + TOKEN_PARTS * (max_tokens or UNLIMITED_TOKENS)
     left, count = [body], 0
@@ -71,7 +72,7 @@ def check_parts(body: object, max_tokens: int | None) -> None:
 
 
 def too_large(error: BaseException | None) -> TooLarge | None:
-    """What an error came of, where that is a body that is too large."""
+    """Return the `TooLarge` in the chain of causes of `error`, if any."""
     while error is not None:
         if isinstance(error, TooLarge):
             return error
@@ -80,10 +81,10 @@ def too_large(error: BaseException | None) -> TooLarge | None:
 
 
 def event_hooks(limit_bytes: int) -> dict[str, list[Callable[..., Awaitable[None]]]]:
-    """Of an `httpx.AsyncClient`: each body has `limit_bytes` at most, unpacked, and one comma,
-    bracket or brace in `MARK_BYTES` of them.
+    """Return hooks for an `httpx.AsyncClient` that limit each decompressed body to `limit_bytes`,
+    with at most one comma, bracket or brace per `MARK_BYTES`.
 
-    Its reading raises `TooLarge` then, or at once where the length is told.
+    Reading a larger body raises `TooLarge`, at once if Content-Length already exceeds the limit.
     """
 
     async def bounded(response: httpx.Response) -> None:
@@ -93,20 +94,20 @@ def event_hooks(limit_bytes: int) -> dict[str, list[Callable[..., Awaitable[None
 
 
 async def ask_unpacked(request: httpx.Request) -> None:
-    """Have a server send its reply as it is."""
+    """Ask the server for an uncompressed response."""
     request.headers["accept-encoding"] = "identity"
 
 
 def bound(response: httpx.Response, limit_bytes: int) -> None:
-    """Put the limit before a response's body, which is not read yet.
+    """Limit the size of a response body that has not been read yet.
 
     Args:
-        response: of an asynchronous client of httpx, or of httpx2, which openai 3 is built on.
-        limit_bytes: that the body may have, unpacked.
+        response: a response of an async client of httpx, or of httpx2, used by openai 3.
+        limit_bytes: maximum size of the decompressed body.
 
     Raises:
-        TooLarge: by the length that is told.
-        BadBody: it is packed as nobody asked, and not by gzip or deflate.
+        TooLarge: Content-Length exceeds the limit.
+        BadBody: the body has an unrequested encoding other than gzip or deflate.
     """
     told = response.headers.get("content-length", "")
     if told.isdecimal() and int(told) > limit_bytes:
@@ -122,10 +123,10 @@ def bound(response: httpx.Response, limit_bytes: int) -> None:
 
 
 def bound_lines(response: httpx.Response, max_tokens: int | None) -> None:
-    """Put limits before a stream of events, for a client that makes kilobytes of each small part.
+    """Limit a stream of events, for a client that uses kilobytes for each small part.
 
-    Its reading raises `TooLarge` where a line has more parts, or the stream more lines, than
-    `max_tokens` need.
+    Reading raises `TooLarge` if a line has more parts, or the stream more lines, than `max_tokens`
+    can need.
     """
     stream = cast("httpx.AsyncByteStream", response.stream)
     response.stream = _stream_class(type(response).__module__.partition(".")[0])(
@@ -151,7 +152,7 @@ async def _lines_bounded(stream: httpx.AsyncByteStream, tokens: int) -> AsyncIte
 async def _bounded(
     stream: httpx.AsyncByteStream, limit_bytes: int, *, packed: bool
 ) -> AsyncIterator[bytes]:
-    # 32 more than the largest window: with the head of gzip or of zlib.
+    # Adding 32 makes zlib detect gzip and zlib headers.
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed else None
     size = marks = 0
     async for chunk in stream:
@@ -164,11 +165,12 @@ async def _bounded(
                 raise TooLarge(limit_bytes // MARK_BYTES, "commas, brackets and braces")
             yield part
     if unpack:
-        yield unpack.flush()  # less than a step: what was held back at the last one's end
+        yield unpack.flush()  # less than a step: the decompressor's remaining output
 
 
 _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
-"""What JSON may hold as it is. httpx ends a line there, and a stream of events does not."""
+"""Characters that JSON may contain unescaped. httpx treats them as line ends; event streams do
+not."""
 
 
 async def _escaped(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -191,7 +193,7 @@ def _unpacked(chunk: bytes, unpack: zlib._Decompress) -> Iterator[bytes]:
 def _stream_class(
     library: str,
 ) -> Callable[[httpx.AsyncByteStream, AsyncIterator[bytes]], httpx.AsyncByteStream]:
-    """A body that the library reads: it asks for a class of its own."""
+    """Return a stream class derived from that of `library`, which accepts only its own."""
     base: Any = sys.modules[library].AsyncByteStream
 
     class Bounded(base):  # type: ignore[misc] # the library, and so the class, is known at run time

@@ -1,9 +1,9 @@
-"""A folder of replies, so that what was asked once need not be asked again. Off unless asked for.
+"""A folder of cached replies, so that no question is paid for twice. Off by default.
 
-    FOLDER/ab/abcd....json    one reply; its name is the digest of everything that matters to it
+    FOLDER/ab/abcd....json    one reply, named by the digest of everything that affects it
 
-An entry is written atomically: a kill at any moment leaves it whole or not there. What cannot be
-read is as good as not there. Runs may share a folder while they are under way.
+Entries are written atomically: after a kill, each is complete or absent. Unreadable entries are
+ignored. Concurrent runs may share a folder.
 """
 
 from __future__ import annotations
@@ -32,33 +32,34 @@ from toolhop_tools.secrets import redacted
 log = logging.getLogger(__name__)
 
 FORMAT = 1
-"""Version of the entries. It is part of every key: another version's entries are not found."""
+"""Version of the entry format. Part of every key, so entries of other versions are never found."""
 SECRET = re.compile(
     r"(.*[-_])?(api[-_]?key|secret[-_]access[-_]key|authorization|(access|auth|session)[-_]token|"
     r"secret|password|credentials?)",
     re.IGNORECASE,
 )
-"""Options named like this hold no part of the question, and are kept out of the keys."""
+"""Names of options that hold credentials, which do not affect the reply and are left out of
+keys."""
 
 _numbers = itertools.count()
 
 
 class CacheUnusable(Exception):
-    """The folder cannot be made or written; says which, and what to do."""
+    """The folder cannot be created or written. The message names it and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseCache:
-    """The folder."""
+    """A folder of cached replies."""
 
     folder: Path
 
     @classmethod
     def open(cls, folder: Path) -> ResponseCache:
-        """The cache in `folder`, which is made where it is missing.
+        """Open the cache in `folder`, creating the folder if needed.
 
         Raises:
-            CacheUnusable: it cannot be written.
+            CacheUnusable: the folder cannot be written.
         """
         cache = cls(folder)
         try:
@@ -71,7 +72,7 @@ class ResponseCache:
         return cache
 
     def get(self, key: str) -> Reply | None:
-        """The reply under `key`, marked as cached; None where there is none."""
+        """Return the reply stored under `key`, marked as cached; None if there is none."""
         try:
             entry = json.loads(regular.content(self._path(key), below=2))
             if entry["format"] != FORMAT or entry["key"] != key:
@@ -82,10 +83,10 @@ class ResponseCache:
         return replace(reply, origin=Origin.CACHED, retries=0)
 
     def put(self, key: str, reply: Reply | None) -> None:
-        """Keep `reply` under `key`; None only tries whether that can be done.
+        """Store `reply` under `key`. With None, only check that this is possible.
 
         Raises:
-            OSError: it cannot be written. Nothing is kept.
+            OSError: the entry cannot be written. Nothing is stored.
         """
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,24 +106,24 @@ class ResponseCache:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What a question depends on beside its messages and tools."""
+    """Everything besides messages and tools that affects a reply."""
 
     model: str
-    """As ``--model`` takes it: provider and model."""
+    """Provider and model, as in ``--model``."""
     base_url: str | None
     call_format: str
     epoch: int
-    """Epochs are independent samples: each has replies of its own."""
+    """Epochs are independent samples, so each has its own replies."""
     temperature: float | None
     max_tokens: int | None
     seed: int | None
     extra: Mapping[str, JSON] = field(default_factory=dict)
-    """Further parameters of the request."""
+    """Additional request parameters."""
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO
-    """Which thoughts are sent: they are part of the messages, others of no question."""
+    """Which earlier thoughts are sent back with the messages."""
 
     def key(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
-        """The digest of the whole question, in hex. No API key is in it."""
+        """Return the hex digest of the whole question. It contains no API key."""
         parts: JSON = {
             "format": FORMAT,
             "model": self.model,
@@ -156,7 +157,7 @@ def _without_user(base_url: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class CachedModel:
-    """A model whose replies are looked up first, and kept."""
+    """A model that looks up replies in a cache and stores new ones."""
 
     model: Model
     cache: ResponseCache
@@ -164,11 +165,11 @@ class CachedModel:
 
     @property
     def name(self) -> str:
-        """The model's own."""
+        """Name of the wrapped model."""
         return self.model.name
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
-        """See `Model.reply`. A reply that cannot be kept is given all the same."""
+        """See `Model.reply`. A reply that cannot be stored is still returned."""
         began = time.perf_counter()
         key = self.asked.key(messages, tools)
         found = self.cache.get(key)

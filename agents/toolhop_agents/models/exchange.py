@@ -1,5 +1,5 @@
-"""Opens real models by name, and what every client of one does: build the request, send it, retry,
-read the reply. Importing this imports neither `openai` nor `litellm`.
+"""Open models by name, with the steps shared by all clients: build the request, send it, retry,
+read the reply. Importing this module imports neither `openai` nor `litellm`.
 """
 
 from __future__ import annotations
@@ -34,23 +34,24 @@ from toolhop_tools.secrets import cleaned, expanded, http_url
 
 REPLY = TypeAdapter(Reply)
 HEADERS, QUERY = "extra_headers", "extra_query"
-"""Parts of a request beside its body; their values come from the environment."""
+"""Request parameters outside the body; their values come from environment variables."""
 PLACEHOLDER_KEY = "no-key-needed"
-"""Sent where a server of one's own is asked and no key is set; the clients insist on one."""
+"""API key sent to a self-hosted server if none is set, because the clients require one."""
 
 REFUSED_HISTORY = frozenset({400, 422, 500})
-"""How servers that parse old arguments (vLLM, llama.cpp) answer arguments that are not JSON."""
+"""Statuses by which servers that parse earlier calls (vLLM, llama.cpp) refuse arguments that are
+not JSON."""
 
 FORMAT = "response_format"
 REFUSED_FORMAT = frozenset({400, 422})
-"""How servers answer a `FORMAT` that they do not know, or that the model does not have."""
+"""Statuses of servers that do not support `FORMAT`, in general or for this model."""
 
 OF_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
-"""Parameters that mean something only beside tools."""
+"""Parameters that are valid only together with tools."""
 
 
 class Client(Model, Protocol):
-    """A model that holds connections, to be closed after use; ``async with`` does it."""
+    """A model that holds connections. Close it after use, for example with ``async with``."""
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -64,17 +65,17 @@ class Client(Model, Protocol):
 
 
 class Api(StrEnum):
-    """OpenAI's two protocols."""
+    """OpenAI's two API protocols."""
 
     CHAT = "chat"
     RESPONSES = "responses"
 
 
 def out_of_environment(extra: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Further parameters of a request, with the values that `HEADERS` and `QUERY` only name.
+    """Return `extra` with the environment variables in `HEADERS` and `QUERY` expanded.
 
     Raises:
-        NoKey: one does not come from the environment, is not set there, or cannot be sent.
+        NoKey: a value does not come from a variable, the variable is not set, or it cannot be sent.
     """
     found = dict(extra)
     for name in (HEADERS, QUERY):
@@ -88,46 +89,46 @@ def out_of_environment(extra: Mapping[str, JSON]) -> dict[str, JSON]:
 
 Body = dict[str, JSON]
 Send = Callable[[Body], Awaitable[Reply]]
-"""Sends one request. Raises `RequestFailed`, and `Unreadable` for an unusable body."""
+"""Sends one request. Raises `RequestFailed`, or `Unreadable` for an unusable body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How a model is asked. None leaves a parameter to the provider."""
+    """Options of the requests to a model. None omits a parameter."""
 
     base_url: str | None = None
-    """Where to ask instead of the provider's own address. Keys are then optional."""
+    """URL of the server, instead of the provider's own. API keys are then optional."""
     temperature: float | None = 0
     max_tokens: int | None = None
-    """Limit of one reply. Sent as ``max_completion_tokens`` to OpenAI itself."""
+    """Maximum tokens per reply. Sent to OpenAI itself as ``max_completion_tokens``."""
     seed: int | None = None
-    """Passed on where litellm says that the provider takes one; few keep its promise."""
+    """Sent if litellm says that the provider accepts a seed; few make replies reproducible."""
     timeout_s: float = 120
-    """Limit of each request, in seconds; retries and waits come on top."""
+    """Timeout of each request in seconds, without retries and waits."""
     max_retries: int = 5
-    """How many failed requests are repeated, where repeating can help."""
+    """Maximum number of retries after failures that a retry may fix."""
     extra: Mapping[str, JSON] = field(default_factory=dict)
-    """Further parameters by their name in the request, such as ``{"reasoning_effort": "low"}``;
-    they win over the ones above."""
+    """Additional request parameters, such as ``{"reasoning_effort": "low"}``. They override the
+    ones above."""
     backoff: Backoff = field(default_factory=Backoff)
     connections: Gate | None = None
-    """Bounds the requests under way at a time; None leaves that to who asks."""
+    """Limits concurrent requests. None leaves that to the caller."""
     price: Price | None = None
-    """What tokens cost where the response does not state it; without it, litellm's bundled table,
-    which knows the models of providers and none of a server of one's own."""
+    """Token prices, for responses that do not state their cost. If None, litellm's bundled table
+    is used, which lists providers' models but no self-hosted ones."""
     temperature_optional: bool = False
-    """Ask without the temperature where the server refuses it, as those of reasoning models do."""
+    """Omit the temperature if the server refuses it, as reasoning models do."""
     api: Api = Api.CHAT
-    """The protocol that an ``openai/`` model is asked in."""
+    """API protocol for ``openai/`` models."""
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO
     """Which thoughts of earlier turns are sent back."""
     strict_tools: bool = False
-    """Have the provider hold calls to the tools' schemas (`models.strict_schemas`)."""
+    """Make the provider enforce the tools' schemas (`models.strict_schemas`)."""
     json_object: bool = False
-    """Ask for a JSON object in each reply, until the server refuses that."""
+    """Request a JSON object in each reply, until the server refuses to."""
 
     def parameters(self, *, max_tokens_name: str = "max_tokens") -> Body:
-        """The request's parameters beside model, messages and tools."""
+        """Return the request parameters other than model, messages and tools."""
         given: Body = {
             "temperature": self.temperature,
             max_tokens_name: self.max_tokens,
@@ -139,17 +140,17 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One turn to be asked for, and who is asked."""
+    """A request for the next turn of a conversation."""
 
     model: str
-    """The model's name as the provider knows it."""
+    """The model's name at the provider."""
     messages: Sequence[Message]
     tools: Sequence[ToolSchema]
     parameters: Body
     options: ModelOptions
 
     def body(self, *, objects_only: bool) -> Body:
-        """The request; see `messages_to_wire` for `objects_only`."""
+        """Return the request body; see `messages_to_wire` for `objects_only`."""
         messages = remembered(self.messages, self.options.reasoning_history)
         body: Body = {
             "model": self.model,
@@ -173,18 +174,18 @@ class ModelRequest:
 async def ask(
     send: Send, question: ModelRequest, *, asked: str, hint: Callable[[int], str]
 ) -> Reply:
-    """The reply to `question`, with `retries` and `wall_s` filled.
+    """Return the reply to `question`, with `retries` and `wall_s` filled in.
 
-    Where a server refuses the conversation and some call in it has arguments that are not a
-    JSON object, the request is sent once more with those wrapped: a slip of the model must not
-    errored the episode. Such a request counts as a retry. Where it refuses to promise a JSON
-    object, or a temperature that nobody asked for, the request is sent once more without that.
+    If a server refuses a conversation that has a call with arguments other than a JSON object, the
+    request is sent once more with those arguments wrapped, so that a slip of the model does not
+    fail the episode. This counts as a retry. A request is also sent once more, without the refused
+    parameter, if the server rejects the JSON format or the default temperature.
 
     Args:
         send: sends one request.
-        question: what to ask, with its limits and waits.
-        asked: who is asked, for the fault's text.
-        hint: what to do about a status, where the client knows more; else "".
+        question: the request, with its limits and waits.
+        asked: the model and server, for error messages.
+        hint: returns a fix for a status if the client knows a better one; else "".
 
     Raises:
         ModelFault: no usable reply after the retries that make sense.
@@ -200,10 +201,10 @@ async def ask(
         except Unreadable as bad:
             raise RequestFailed(f"an unusable response: {bad}", status=bad.status) from bad
         except RequestFailed as failed:
-            if failed.finish_reason:  # what it wrote is kept by the server
+            if failed.finish_reason:  # the server keeps the model's output to itself
                 return Reply(finish_reason=failed.finish_reason)
             if FORMAT in body and options.json_object and failed.status in REFUSED_FORMAT:
-                # The parameters are the client's own: later requests go without it at once.
+                # The client shares these parameters, so its later requests omit it from the start.
                 question.parameters.pop(FORMAT, None)
                 return await once()
             if _refused_temperature(failed, body) and options.temperature_optional:
@@ -228,7 +229,7 @@ async def ask(
     usage = priced(reply.usage, options.price)
     wall_s = time.perf_counter() - started
     whole = dataclasses.replace(reply, usage=usage, retries=retries, wall_s=wall_s)
-    return cleaned(REPLY, whole)  # what a server echoes goes nowhere, not into a call either
+    return cleaned(REPLY, whole)  # secrets echoed by a server must not reach the trace or a call
 
 
 def _refused_temperature(failed: RequestFailed, body: Body) -> bool:
@@ -237,23 +238,23 @@ def _refused_temperature(failed: RequestFailed, body: Body) -> bool:
 
 
 def priced(usage: Usage, price: Price | None) -> Usage:
-    """`usage` with its cost, where that is not stated and follows from the tokens."""
+    """Return `usage` with its cost computed from the tokens, unless it is known."""
     if usage.cost_usd is not None or price is None or not usage.input_tokens:
         return usage
     return dataclasses.replace(usage, cost_usd=price.cost_usd(usage))
 
 
 def call_ids(messages: Sequence[Message]) -> frozenset[str]:
-    """The ids of the calls made so far."""
+    """Return the ids of all calls made so far."""
     spoken = [message for message in messages if isinstance(message, AssistantMessage)]
     return frozenset(call.id for message in spoken for call in message.calls)
 
 
 def parts_of(name: str) -> tuple[str, str]:
-    """The provider and its model's name.
+    """Split a name into the provider and its model's name.
 
     Raises:
-        NoSuchModel: one of them is missing.
+        NoSuchModel: either part is missing.
     """
     provider, _, model = name.partition("/")
     if not (provider.strip() and model.strip()):
@@ -265,16 +266,16 @@ def parts_of(name: str) -> tuple[str, str]:
 
 
 def open_model(name: str, options: ModelOptions) -> Client:
-    """A model by its name, ready to reply. Nothing is sent yet.
+    """Open a model by name. Nothing is sent yet.
 
     Args:
-        name: ``openai/MODEL`` is asked through `openai`; ``litellm/NAME`` through `litellm`
-            with all of NAME; any other ``PROVIDER/MODEL`` through `litellm` as it stands.
-        options: how it is asked; values that its `extra` names come from the environment.
+        name: ``openai/MODEL`` uses the `openai` client; ``litellm/NAME`` passes all of NAME to
+            `litellm`; any other ``PROVIDER/MODEL`` goes to `litellm` unchanged.
+        options: request options; environment variables in `extra` are expanded.
 
     Raises:
-        NoSuchModel: the name names no provider that is known, or a base URL cannot be used.
-        NoKey: the provider's key, or a variable of a header, is not set, or cannot be sent.
+        NoSuchModel: the provider is unknown, or the base URL cannot be used.
+        NoKey: the provider's key or a header's variable is not set, or cannot be sent.
     """
     provider, model = parts_of(name)
     for address in filter(None, (options.base_url, os.environ.get(BASE_URL))):

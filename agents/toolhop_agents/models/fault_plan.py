@@ -1,4 +1,4 @@
-"""What goes wrong at the loopback server, and when: decided by a seed, not by the clock."""
+"""Faults that the loopback server injects, chosen by a seed rather than by the clock."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from enum import StrEnum
 
 
 class RequestFault(StrEnum):
-    """One way for a request to end."""
+    """How the server ends a request."""
 
     NONE = "none"
-    """It is answered as the responder says."""
+    """A normal response with the responder's reply."""
     RATE_LIMITED = "rate_limited"
     """429 with ``Retry-After: 0``."""
     SERVER_ERROR = "server_error"
@@ -20,13 +20,13 @@ class RequestFault(StrEnum):
     BAD_GATEWAY = "bad_gateway"
     """502 with an HTML page."""
     HANG = "hang"
-    """No answer until the server stops."""
+    """No response until the server stops."""
     CUT = "cut"
-    """The connection is closed in the middle of the body."""
+    """The connection is closed midway through the body."""
     NOT_JSON = "not_json"
     """200 with a body that is not JSON."""
     NO_CHOICES = "no_choices"
-    """200 with a completion without choices."""
+    """200 with a completion that has no choices."""
     UNAUTHORIZED = "unauthorized"
     """401."""
     BAD_REQUEST = "bad_request"
@@ -41,36 +41,35 @@ RECOVERABLE = (
     RequestFault.NOT_JSON,
     RequestFault.NO_CHOICES,
 )
-"""The infrastructure's faults that a retry fixes at once."""
+"""Infrastructure faults that an immediate retry fixes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultPlan:
-    """Which request meets which fault.
+    """Chooses the fault of each request.
 
-    What a conversation meets depends on the seed, its messages and how often these messages
-    were sent before; not on what else the server is asked meanwhile. Conversations that are
-    equal to the word share that count.
+    The fault depends on the seed, the messages and how often they were sent before, not on other
+    requests to the server. Identical conversations share that count.
     """
 
     rate: float = 0.0
-    """Share of requests that meet a fault, 0 to 1."""
+    """Fraction of requests that get a fault, 0 to 1."""
     kinds: tuple[RequestFault, ...] = RECOVERABLE
-    """The faults to draw from, equally likely."""
+    """Faults to draw from, each equally likely."""
     seed: int = 0
     consecutive_max: int = 2
-    """After so many faults in a row the same messages are answered."""
+    """Maximum number of consecutive faults for the same messages; the next request succeeds."""
     sequence: tuple[RequestFault, ...] = ()
-    """If given, the faults of the first requests in order of arrival; then none. The fields
-    above are not used."""
+    """Faults of the first requests in order of arrival; later requests get none. If given, the
+    fields above are ignored."""
 
     def decide(self, conversation: str, attempt: int, arrival: int) -> RequestFault:
-        """The fault of one request.
+        """Choose the fault of one request.
 
         Args:
-            conversation: what tells its messages from others; a digest of them.
-            attempt: how often the same messages were sent before, from 0.
-            arrival: how many requests came before, from 0.
+            conversation: a digest of its messages.
+            attempt: number of earlier requests with the same messages.
+            arrival: number of earlier requests of any kind.
         """
         if self.sequence:
             return self.sequence[arrival] if arrival < len(self.sequence) else RequestFault.NONE

@@ -1,7 +1,7 @@
-"""A model out of a GGUF file, served by llama.cpp on this machine: no key and no network.
+"""Serve a GGUF model file with llama.cpp on this machine, without API key or network.
 
-The server is a process of its own, on a port of its own of the loopback interface, and ends with
-whoever started it. It speaks OpenAI's protocol, so that the client is the one of any other server.
+The server is a separate process on a loopback port and ends with the process that started it. It
+speaks OpenAI's protocol, so the ordinary client is used.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from toolhop_agents.models.base import NoSuchModel
 from toolhop_env.extras import require
 
 MAGIC = b"GGUF"
-"""How every such file begins."""
+"""First bytes of every GGUF file."""
 CONTEXT = 16384
-"""Tokens of a conversation that the server holds. A model made for more would take gigabytes, one
-made for less has its own limit."""
+"""Context size in tokens. A model's full context could take gigabytes; a model with a smaller
+context keeps its own limit."""
 CHATML = "chatml-tools"
-"""The name of a chat template that shows tools; most small models are trained on ChatML."""
+"""Name of the bundled chat template with tools; most small models are trained on ChatML."""
 TIMEOUT_S = 3600.0
-"""At least so long may a request take: such a server is slow on a small machine, never lost."""
+"""Minimum timeout of a request in seconds: a small machine is slow, but does not lose requests."""
 LOOPBACK = "http://127.0.0.1"
-"""Where any such model is asked."""
+"""Base URL that identifies a locally served model."""
 _LONGEST_LINE = 1024
 
 
 def model_name(path: Path) -> str:
-    """What a run calls the model: the file's name, asked by OpenAI's protocol."""
+    """Return the model name used by a run: the file's name under ``openai/``."""
     return f"openai/{path.stem}"
 
 
 def check(path: Path) -> None:
-    """See that the file can be served here, without loading it.
+    """Check that the file can be served here, without loading it.
 
     Raises:
-        NoSuchModel: it cannot be read, or is not a GGUF file.
-        MissingExtra: what serves it is not installed.
+        NoSuchModel: the file cannot be read, or is not a GGUF file.
+        MissingExtra: xllamacpp is not installed.
     """
     try:
         with path.open("rb") as file:
@@ -66,10 +66,10 @@ def check(path: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of the file; some seconds for one of several GB.
+    """Return the SHA-256 of the file, which takes seconds for several GB.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     facts = path.stat()
     return _digest(path, facts.st_size, facts.st_mtime_ns)
@@ -82,10 +82,10 @@ def _digest(path: Path, _: int, __: int) -> str:
 
 
 def read_chat_template(given: str) -> str:
-    """The text of a chat template: the shipped one by its name, else a file's.
+    """Return the text of a chat template, bundled (by name) or read from a file.
 
     Raises:
-        ValueError: it cannot be read.
+        ValueError: the file cannot be read.
     """
     if given == CHATML:
         return (files("toolhop_agents") / "templates" / f"{CHATML}.jinja").read_text("utf-8")
@@ -105,24 +105,25 @@ async def serving(
     threads: int | None = None,
     chat_template: str | None = None,
 ) -> AsyncIterator[str]:
-    """The base URL of a server of the model, while it is open.
+    """Serve the model while the context is open, and yield the server's base URL.
 
     Args:
         path: the GGUF file.
-        context: tokens that each conversation may have.
-        slots: conversations that are answered at a time.
-        threads: processors that it takes; all if None.
-        chat_template: Jinja text in the place of the file's own template.
+        context: maximum tokens per conversation.
+        slots: number of conversations served concurrently.
+        threads: number of threads; None uses all processors.
+        chat_template: Jinja text that replaces the file's own template.
 
     Raises:
-        NoSuchModel, MissingExtra: see `check`; or llama.cpp cannot load the file.
+        NoSuchModel: llama.cpp cannot load the file; or see `check`.
+        MissingExtra: see `check`.
     """
     check(path)
     asked = json.dumps([str(path), path.stem, context, slots, threads, chat_template])
-    # -P: a file of the working folder must not stand in for a package.
+    # -P: a file in the working directory must not shadow a package.
     command = [sys.executable, "-P", "-m", "toolhop_agents.models.gguf_process", asked]
     with tempfile.TemporaryFile() as log:
-        # In a session of its own Ctrl-C ends the run, and the run ends the server.
+        # With a separate session, Ctrl-C ends the run and the run ends the server.
         async with await anyio.open_process(
             command, stdin=subprocess.PIPE, stderr=log, start_new_session=True
         ) as process:
@@ -138,12 +139,12 @@ async def serving(
                     ) from error
                 yield f"{address.decode()}/v1"
             finally:
-                with suppress(ProcessLookupError):  # it may have ended by itself
+                with suppress(ProcessLookupError):  # it may have exited already
                     process.kill()
 
 
 def _not_loaded(path: Path, log: str) -> str:
-    """What llama.cpp says of a file that it cannot load: its first line about an error."""
+    """Return the first line about an error in llama.cpp's log."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     errors = [line.partition(" E ")[2] for line in lines if " E " in line]
     why = next(iter([*errors, *reversed(lines)]), "it says nothing")

@@ -1,4 +1,4 @@
-"""The process that serves a GGUF model: started by `gguf.serving`, and ended with its parent."""
+"""The process that serves a GGUF model. `gguf.serving` starts it; it ends with its parent."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import threading
 
 
 def main() -> None:
-    """Load the model, print the server's address, and stay until standard input ends.
+    """Load the model, print the server's address and serve until standard input ends.
 
-    The one argument is a JSON list: the file, the model's name, tokens of a conversation,
-    conversations at a time, processors or null, and a chat template or null.
+    The only argument is a JSON list: file, model name, context in tokens, concurrent conversations,
+    threads or null, chat template or null.
     """
     path, name, context, slots, threads, chat_template = json.loads(sys.argv[1])
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    import xllamacpp  # takes its time, during which the parent may end
+    import xllamacpp  # slow to import; the parent may end meanwhile
 
     asked = xllamacpp.CommonParams()
     asked.model.path = path
     asked.model_alias = {name}
-    asked.port = 0  # any that is free
-    asked.cors_origins = "http://127.0.0.1"  # or any page in a browser here could ask and read
-    asked.endpoint_slots = asked.ui = False  # the prompts under way, and a page for people
-    asked.n_ctx = context * slots  # the server divides it
+    asked.port = 0  # any free port
+    asked.cors_origins = "http://127.0.0.1"  # or any page in a browser could send requests
+    asked.endpoint_slots = asked.ui = False  # current prompts, and a web page
+    asked.n_ctx = context * slots  # the server divides it among the slots
     asked.n_parallel = slots
-    asked.cache_ram_mib = 0  # or prompts of finished episodes take up to 8 GiB
+    asked.cache_ram_mib = 0  # otherwise prompts of finished episodes take up to 8 GiB
     if threads:
         asked.cpuparams.n_threads = asked.cpuparams_batch.n_threads = threads
     if chat_template:
@@ -38,8 +38,8 @@ def main() -> None:
 
 
 def _end_with_the_parent() -> None:
-    """Whatever ends the parent closes the pipe."""
-    os.read(sys.stdin.fileno(), 1)  # nothing is ever written; a file object would hold a lock
+    """Exit when the pipe from the parent closes, whatever ended the parent."""
+    os.read(sys.stdin.fileno(), 1)  # blocks until closed; a file object would hold a lock
     os._exit(0)
 
 

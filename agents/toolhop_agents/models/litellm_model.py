@@ -1,7 +1,7 @@
-"""Models behind `litellm`: every provider it knows, by the names it takes.
+"""Models behind `litellm`: every provider that it knows, under its own names.
 
-Importing this module imports `litellm` (seconds): `exchange.open_model` does it when a model is
-opened.
+Importing this module imports `litellm`, which takes seconds, so `exchange.open_model` does it only
+when a model is opened.
 """
 
 from __future__ import annotations
@@ -54,26 +54,26 @@ from toolhop_tools.model import ToolSchema
 from toolhop_tools.secrets import checked
 
 QUIET = {
-    # Read at import: each would otherwise fetch a file from GitHub, or read .env once more.
+    # Read at import. Without them litellm fetches files from GitHub and reads .env again.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_LOCAL_BLOG_POSTS": "True",
     "LITELLM_MODE": "PRODUCTION",
-    # A model that repeats itself is scored as it stands: its reply ends at its limit of tokens.
+    # A model that repeats itself is scored like any other; the token limit ends its reply.
     "REPEATED_STREAMING_CHUNK_LIMIT": str(2**31),
-    # Read at each fault: keeps a link to litellm's issue form out of the message.
+    # Read at each error: keeps the link to litellm's issue form out of the message.
     "LITELLM_DISABLE_BUG_REPORT_LINK": "true",
 }
-"""Variables set where the user has not set them."""
+"""Environment variables set unless the user has set them."""
 
 CALL: Mapping[str, object] = {
     "num_retries": 0,
     "max_retries": 0,
     "drop_params": False,
-    # Else a request with tools imports the `mcp` package, which is not among litellm's needs.
+    # Otherwise a request with tools imports `mcp`, which is not a dependency of litellm.
     "_skip_mcp_handler": True,
 }
-"""What every call passes: the retries are ours."""
+"""Arguments of every call. litellm's own retries are off because `retry` handles them."""
 
 
 def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
@@ -82,10 +82,10 @@ def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
     import litellm
     from litellm.llms.custom_httpx import http_handler
 
-    litellm.suppress_debug_info = True  # or it prints to stdout at each fault
-    litellm.drop_params = False  # a parameter that a model refuses is the user's to know
+    litellm.suppress_debug_info = True  # otherwise it prints to stdout at each error
+    litellm.drop_params = False  # users should learn which parameters a model refuses
     litellm.num_retries = 0
-    # litellm makes a client for each provider, all of them over these transports, also by a proxy.
+    # litellm creates a client per provider, all with these transports, also through a proxy.
     litellm.disable_aiohttp_transport = True
     handler: Any = http_handler
     handler.AsyncHTTPTransport = _BoundedTransport
@@ -97,28 +97,28 @@ def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """A request of a `LiteLLMModel` that is under way: litellm's clients serve all models."""
+    """A `LiteLLMModel` request in progress. litellm's clients are shared by all models."""
 
     max_tokens: int | None
-    """Of the reply, by which its size is bounded."""
+    """Token limit of the reply, which bounds its size."""
     query: Mapping[str, Any]
-    """litellm would send it in the body."""
+    """URL query parameters, which litellm would send in the body."""
     connections: dict[_BoundedTransport, httpx.AsyncHTTPTransport]
-    """The model's own, for each transport of litellm's clients."""
+    """The model's own connections, by transport of litellm's clients."""
     is_streamed: bool
     has_lines: bool
-    """Of a stream: Amazon's are binary."""
+    """Whether its stream consists of lines; Amazon's are binary."""
     statuses: list[int] = field(default_factory=list)
-    """Of the responses so far."""
+    """Statuses of the responses received so far."""
 
 
 _asking: ContextVar[_Asking | None] = ContextVar("asking", default=None)
-"""None for requests of others, who use litellm in the same process: they pass as they are."""
+"""None for requests of other litellm users in this process, which pass unchanged."""
 
 
 class _BoundedTransport(httpx.AsyncHTTPTransport):
-    """Of a client of litellm, which outlives models and event loops: a model's requests go over
-    connections of the model.
+    """Transport of a litellm client that sends a model's requests over that model's own
+    connections, because litellm's clients outlive models and event loops.
     """
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of httpx
@@ -139,7 +139,7 @@ class _BoundedTransport(httpx.AsyncHTTPTransport):
             bound_lines(response, asking.max_tokens)
         asking.statuses.append(response.status_code)
         if not asking.is_streamed:
-            with suppress(ValueError, RecursionError):  # litellm says what is wrong with it
+            with suppress(ValueError, RecursionError):  # litellm reports what is wrong with it
                 check_parts(json.loads(await response.aread()), asking.max_tokens)
         return response
 
@@ -153,44 +153,45 @@ def _bounded_transport(
 
 
 def _ignore_warnings() -> None:
-    """Hide what pydantic says about litellm's classes; set again for each model, because who
-    resets the filters (pytest, before each test) loses those of the import.
+    """Hide pydantic's warnings about litellm's classes. Repeated for each model, since anything
+    that resets the filters (pytest before each test) undoes it.
     """
-    # Its classes are completed at first use.
+    # Its classes are built at first use.
     warnings.filterwarnings("ignore", ".*`ReadOnly` qualifier", UserWarning)
-    # It reads deprecated attributes of its classes while it streams.
+    # It reads deprecated attributes of its own classes while streaming.
     warnings.filterwarnings("ignore", "Accessing the 'model_", DeprecationWarning)
-    # It passes a response on as it came, also where a server's types are not OpenAI's.
+    # It passes responses through, even if a server's types are not OpenAI's.
     warnings.filterwarnings(
         "ignore", "Pydantic serializer warnings", UserWarning, r"pydantic\.main"
     )
 
 
 litellm: Any = _load()
-"""Untyped: strict checking does not survive the package's lazy loading."""
+"""Typed as Any because strict checking cannot follow the package's lazy loading."""
 
 
 class LiteLLMModel(Client):
-    """A model asked through `litellm`, in one event loop.
+    """A model called through `litellm`, in one event loop.
 
-    Cost is what the response states, else what the price in the options makes, else litellm's
-    bundled price table, else None. The table is not asked for ``openai/NAME`` at a base URL other
-    than OpenAI's: a server of one's own has other prices than the model's namesake.
+    The cost is taken from the response, else computed from the price in the options, else from
+    litellm's bundled price table, else None. The table is not used for ``openai/NAME`` at a base
+    URL other than OpenAI's, because a self-hosted model does not cost what its namesake does.
 
-    Two things litellm does cannot be turned off. For providers that it asks through httpx itself
-    it sends a request once more, uncounted, when the connection is lost. And it tidies replies:
-    ``<think>`` parts leave the content, ids that are missing are made up at random.
+    Two things that litellm does cannot be turned off. If the connection is lost to a provider that
+    it calls through httpx itself, it sends the request again, uncounted. And it edits replies: it
+    removes ``<think>`` parts from the content and invents missing ids at random.
     """
 
     def __init__(self, model: str, *, options: ModelOptions) -> None:
         """Args:
-            model: the name as litellm takes it, such as ``anthropic/claude-sonnet-4-5``.
-            options: how to ask. litellm reads keys from the provider's usual variables.
+            model: the name in litellm's form, such as ``anthropic/claude-sonnet-4-5``.
+            options: request options. litellm reads keys from the provider's usual variables.
 
         Raises:
-            NoSuchModel: litellm knows no such provider.
+            NoSuchModel: litellm does not know the provider.
             NoKey: its key is not set, or cannot be sent.
-            NotTogether: what litellm makes of the effort leaves nothing of the limit of tokens.
+            NotTogether: the thinking budget that litellm derives from the effort uses up the token
+                limit.
         """
         _ignore_warnings()
         self._name = model
@@ -205,14 +206,14 @@ class LiteLLMModel(Client):
 
     @property
     def name(self) -> str:
-        """The name as litellm takes it."""
+        """The name in litellm's form."""
         return self._name
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
-        """The next turn.
+        """Return the next turn.
 
         Raises:
-            ModelFault: no reply, after the retries that make sense.
+            ModelFault: no reply after the retries that make sense.
         """
         taken = call_ids(messages)
 
@@ -244,7 +245,7 @@ class LiteLLMModel(Client):
         try:
             response = await litellm.acompletion(**{**CALL, **connection, **body})
             if body.get("stream"):
-                # `chunks` is without the end, tokens and cost that litellm makes up
+                # `chunks` excludes the finish, tokens and cost that litellm makes up
                 await _read(response, self._options.max_tokens)
                 chunks = (chunk.model_dump(warnings=False) for chunk in response.chunks)
                 return wire_stream.joined(chunks)
@@ -256,7 +257,7 @@ class LiteLLMModel(Client):
             if "No module named" in message:
                 self._check_packages(error)
             if asking.statuses and asking.statuses[-1] < HTTPStatus.BAD_REQUEST:
-                # litellm repeats a reply that it cannot read, with its thoughts.
+                # litellm quotes a reply that it cannot parse, thoughts included.
                 message = message.partition("{")[0]
             status = getattr(error, "status_code", 500)
             raise failed_with(
@@ -270,7 +271,9 @@ class LiteLLMModel(Client):
             _asking.reset(before)
 
     def _check_packages(self, error: BaseException | None) -> None:
-        """Some providers need a package that litellm does not bring; it calls that a 500."""
+        """Raise ModelFault if the provider needs a package that is not installed; litellm
+        reports a 500.
+        """
         while error and not isinstance(error, ImportError):
             error = error.__cause__ or error.__context__
         if error:
@@ -294,12 +297,12 @@ class LiteLLMModel(Client):
 
     def _is_listed(self) -> bool:
         if self._options.price is not None:
-            return False  # the user's price goes before the table
+            return False  # the user's price takes precedence over the table
         return self._provider != "openai" or is_openai(self._options.base_url)
 
     def _check_key(self) -> None:
-        """Fail now where no key can be there; litellm would send another provider's."""
-        # litellm takes more variables than it lists, all of them named after the provider.
+        """Fail early if there can be no key; litellm would send another provider's."""
+        # litellm accepts more variables than it lists, all named after the provider.
         stem = {"huggingface": "HF"}.get(self._provider, self._provider.split("_")[0].upper())
         try:
             for name in sorted(os.environ):
@@ -309,7 +312,7 @@ class LiteLLMModel(Client):
             raise NoKey(str(error)) from None
         if self._options.base_url or "api_key" in self._options.extra:
             return
-        # Only plain keys are judged: clouds have credential files, Ollama needs nothing.
+        # Check only plain keys: clouds have credential files, and Ollama needs no key.
         keys = [name for name in self._missing if name.endswith("_API_KEY")]
         if keys and not any(name.startswith(stem) for name in os.environ):
             raise NoKey(
@@ -318,7 +321,7 @@ class LiteLLMModel(Client):
             )
 
     def _check_effort(self) -> None:
-        """Fail now where litellm makes a thinking budget of the effort that Anthropic refuses."""
+        """Fail early if litellm would derive a thinking budget that Anthropic refuses."""
         asked = {name: self._parameters.get(name) for name in ("reasoning_effort", "max_tokens")}
         effort, most = asked.values()
         if not isinstance(effort, str) or not isinstance(most, int):
@@ -327,7 +330,7 @@ class LiteLLMModel(Client):
         try:
             sent = litellm.get_optional_params(model=model, custom_llm_provider=provider, **asked)
         except openai.OpenAIError:
-            return  # a parameter that the provider does not have: its requests say so
+            return  # an unsupported parameter, which the requests will report
         budget = (sent.get("thinking") or {}).get("budget_tokens", 0)
         if budget >= most:
             raise NotTogether(
@@ -336,8 +339,8 @@ class LiteLLMModel(Client):
             )
 
     def _accepted(self, given: Body) -> Body:
-        """Without the seed where the provider knows none: it is in every request of a run, and
-        litellm would refuse the request for it.
+        """Return the parameters without the seed if the provider has none: every request of a
+        run includes it, and litellm would refuse them all.
         """
         known = litellm.get_supported_openai_params(self._name, custom_llm_provider=self._provider)
         if known is None or "seed" in known or "seed" in self._options.extra:
@@ -350,17 +353,17 @@ class LiteLLMModel(Client):
         return ""
 
     async def aclose(self) -> None:
-        """Close the model's connections, in the event loop that it was asked in."""
+        """Close the model's connections, in the event loop in which it was used."""
         while self._connections:
             _, connections = self._connections.popitem()
             await connections.aclose()
 
 
 async def _read(response: Any, max_tokens: int | None) -> None:  # noqa: ANN401 - of litellm, untyped
-    """Have litellm keep the chunks of a stream.
+    """Read a stream to its end, so that litellm collects its chunks.
 
     Raises:
-        TooLarge: it keeps more of them, or more pieces of calls, than so many tokens need.
+        TooLarge: more chunks or pieces of calls than `max_tokens` can need.
     """
     limit, count = LEAST_PARTS // 2 + 2 * (max_tokens or UNLIMITED_TOKENS), 0
     async for chunk in response:

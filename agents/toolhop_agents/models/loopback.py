@@ -1,7 +1,7 @@
-"""A server on this machine that speaks OpenAI's two protocols.
+"""A local server that speaks OpenAI's two protocols.
 
-For trying clients, agents and whole runs over real HTTP without a provider: a function says
-what the model says, and a `FaultPlan` what goes wrong.
+It exercises clients, agents and whole runs over real HTTP without a provider: a function supplies
+the replies and a `FaultPlan` the faults.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from toolhop_tools.model import ToolSchema
 __all__ = ["FaultPlan", "LoopbackServer", "Request", "RequestFault", "RequestResponder"]
 
 MODEL = "loopback"
-"""The one model that ``GET /v1/models`` lists; any name is answered."""
+"""The only model listed by ``GET /v1/models``. Requests may name any model."""
 
 COMPLETIONS = frozenset({"/v1/chat/completions", "/chat/completions"})
 RESPONSES = frozenset({"/v1/responses", "/responses"})
@@ -42,7 +42,7 @@ MODELS = frozenset({"/v1/models", "/models"})
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 REFUSED = "this server is not asked under that name or from that page"
 MOST_BYTES = 64 << 20
-"""Of a request's body."""
+"""Maximum size of a request body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +53,19 @@ class Request:
     tools: tuple[ToolSchema, ...]
     model: str
     body: dict[str, JSON]
-    """The whole request as it came; of one for a response, as a chat's."""
+    """The whole request body; a responses request is converted to a chat request."""
     api: Api = Api.CHAT
 
 
 RequestResponder: TypeAlias = Callable[[Request], Reply]
-"""What the model says. Called in one thread per connection; calls overlap."""
+"""Returns the model's reply. Called in one thread per connection; calls overlap."""
 
 
 class LoopbackServer:
     """Serves completions on 127.0.0.1 while its context is open.
 
-    A responder that raises is answered with a 400 that names the exception, so that the client
-    stops at once; the exception is kept in `errors`.
+    If the responder raises, the server replies with a 400 that names the exception, so that the
+    client stops at once, and appends the exception to `errors`.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class LoopbackServer:
         capacity: int | None = None,
         port: int = 0,
     ) -> None:
-        """Answer as `responder` says.
+        """Create a server that replies as `responder` does.
 
         Args:
-            responder: what the model says.
-            faults: what goes wrong, whatever the load.
-            capacity: requests under way at a time; one more is refused with 429, by the clock.
-            port: to listen at; 0 takes any that is free.
+            responder: returns the model's replies.
+            faults: faults to inject, whatever the load.
+            capacity: maximum number of concurrent requests; more are refused with 429.
+            port: port to listen on; 0 picks a free one.
         """
         self._responder = responder
         self._capacity = capacity
@@ -92,9 +92,9 @@ class LoopbackServer:
         self._counts: Counter[RequestFault] = Counter()
         self._attempts: Counter[str] = Counter()
         self.errors: list[Exception] = []
-        """What the responder raised, in order."""
+        """Exceptions raised by the responder, in order."""
         self.stopping = threading.Event()
-        """Set when the server stops; ends what hangs."""
+        """Set when the server stops; releases hanging requests."""
         self._http = _HTTPServer(self, port)
         self._thread = threading.Thread(
             target=self._http.serve_forever, args=(0.02,), name="loopback", daemon=True
@@ -102,18 +102,18 @@ class LoopbackServer:
 
     @property
     def base_url(self) -> str:
-        """What clients take as base URL, such as ``http://127.0.0.1:40001/v1``."""
+        """Base URL for clients, such as ``http://127.0.0.1:40001/v1``."""
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     @property
     def counts(self) -> Mapping[RequestFault, int]:
-        """Requests for a completion by how they ended; a copy."""
+        """Number of completion requests by outcome, as a copy."""
         with self._lock:
             return dict(self._counts)
 
     @property
     def requests(self) -> int:
-        """Requests for a completion that were understood."""
+        """Number of valid completion requests."""
         return sum(self.counts.values())
 
     def __enter__(self) -> Self:
@@ -128,7 +128,7 @@ class LoopbackServer:
         self._thread.join()
 
     def answer(self, request: Request) -> tuple[RequestFault, Reply]:
-        """What the plan and the responder make of a request; counted."""
+        """Choose the fault and the reply for a request, and count it."""
         text = json.dumps(request.body.get("messages"), sort_keys=True)
         conversation = hashlib.sha256(text.encode()).hexdigest()
         with self._lock:
@@ -165,7 +165,7 @@ class _HTTPServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), partial(_Handler, loopback))
 
     def server_bind(self) -> None:
-        # Without HTTPServer's look-up of the host's name, which can take seconds offline.
+        # Skip HTTPServer's look-up of the host name, which can take seconds offline.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
@@ -178,12 +178,12 @@ class _HTTPServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver types it so
-        # A client that gave up waiting is not news.
+        # Clients that give up waiting are not worth a traceback.
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     def close_connections(self) -> None:
-        """End the threads that wait for the next request of a connection kept alive."""
+        """Shut down kept-alive connections, so that their threads end."""
         for connection in tuple(self._connections):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -199,14 +199,14 @@ class _Handler(BaseHTTPRequestHandler):
         super().__init__(*rest)
 
     def finish(self) -> None:
-        """Let go of the connection, also where its client is gone before the reply is sent."""
+        """Close the connection, even if the client left before the reply was sent."""
         try:
             super().finish()
         finally:
             self.rfile.close()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - BaseHTTPRequestHandler names it so
-        """Nothing: stderr belongs to the program."""
+        """Log nothing: stderr belongs to the program."""
 
     def do_GET(self) -> None:
         """List the model."""
@@ -219,7 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_raw(200, json.dumps({"object": "list", "data": [model]}).encode())
 
     def do_POST(self) -> None:
-        """Answer one request for a completion or a response."""
+        """Handle a request of either protocol."""
         if self._refused_unread():
             return
         raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
@@ -241,8 +241,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._end(fault, reply, request)
 
     def _refused_unread(self) -> bool:
-        """Whether the request was refused by its head. Its body is then not read, so the
-        connection ends.
+        """Refuse a request because of its headers, if necessary. Returns whether it did; the
+        connection then closes, since the body is not read.
         """
         size = self.headers.get("Content-Length", "0")
         if not is_own(self.headers.get("Host", ""), self.headers.get("Origin")):
@@ -282,7 +282,6 @@ class _Handler(BaseHTTPRequestHandler):
     def _complete(
         self, completion: dict[str, JSON], request: Request, *, cut: bool = False
     ) -> None:
-        """Send a completion, whole or as a stream, as the request wants it."""
         if not request.body.get("stream"):
             self._send_raw(200, json.dumps(completion).encode(), cut=cut)
             return
@@ -294,7 +293,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for event in events[: len(events) // 2] if cut else events:
-            # Each event leaves by itself, as a model's do.
+            # Send each event on its own, as real servers do.
             self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
             self.wfile.flush()
         if not cut:
@@ -324,7 +323,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _request(raw: bytes, api: Api) -> Request:
-    """Read a request's body. Raises ValueError, with the text for the client."""
+    """Parse a request body. Raises ValueError with a message for the client."""
     try:
         body = json.loads(raw)
     except RecursionError:
@@ -350,12 +349,13 @@ def _completion(reply: Reply, request: Request) -> dict[str, JSON]:
 
 
 def is_own(host: str, origin: str | None, hosts: Set[str] = LOOPBACK) -> bool:
-    """Whether a request is under a name of the server's own, and no page of another origin sends
-    it: a browser's user would not know of it, and DNS can give any name this machine's address.
+    """Whether a request addresses the server by one of its own names and was not sent by a page of
+    another origin. Such a page would act unnoticed by the user, and DNS can point any name at this
+    machine.
 
     Args:
-        host: the header ``Host``; empty for none.
-        origin: the header ``Origin``, which browsers send; None for none.
+        host: the ``Host`` header; empty if missing.
+        origin: the ``Origin`` header, which browsers send; None if missing.
         hosts: the server's names.
     """
     names = [f"//{host}"] if origin is None else [f"//{host}", origin]

@@ -1,7 +1,7 @@
-"""Models behind OpenAI's chat-completions protocol: OpenAI itself and the many servers like it.
+"""Models behind OpenAI's two protocols: OpenAI itself and the many compatible servers.
 
-Importing this module imports `openai` (about half a second): `exchange.open_model` does it when
-a model is opened.
+Importing this module imports `openai`, which takes half a second, so `exchange.open_model` does it
+only when a model is opened.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ KEY = "OPENAI_API_KEY"
 
 
 class OpenAIModel(Client):
-    """A model asked through the `openai` client, in one event loop.
+    """A model called through the `openai` client, in one event loop.
 
-    The response is read from its JSON, not through the client's classes: those drop or retype
-    what a server adds. Cost is what the response states (OpenRouter), else what the price in the
-    options makes, else, at OpenAI itself, litellm's bundled price table, else None.
+    The response is read from its JSON rather than through the client's classes, which drop or
+    retype a server's additions. The cost is taken from the response (OpenRouter), else computed
+    from the price in the options, else, for OpenAI itself, from litellm's bundled price table, else
+    None.
     """
 
     def __init__(self, model: str, *, options: ModelOptions) -> None:
         """Args:
-            model: the name as the server knows it, without ``openai/``.
-            options: how to ask. Without a base URL, `OPENAI_BASE_URL` counts.
+            model: the server's name for the model, without ``openai/``.
+            options: request options. Without a base URL, `OPENAI_BASE_URL` applies.
 
         Raises:
-            NoKey: no key in `OPENAI_API_KEY`, and no base URL that might do without; or the key
-                cannot be sent.
+            NoKey: `OPENAI_API_KEY` is not set and no base URL is given, or the key cannot be sent.
         """
         base_url = options.base_url or os.environ.get(BASE_URL) or None
         try:
@@ -78,12 +78,12 @@ class OpenAIModel(Client):
             )
         self._model = model
         self._options = replace(options, price=options.price or listed(self.name, base_url))
-        # OpenAI's newer models refuse `max_tokens`; its own server takes the new name for all.
-        # Servers like it often know the old name only.
+        # OpenAI's newer models refuse `max_tokens`, and its server accepts the new name for all.
+        # Compatible servers often support only the old name.
         limit_name = "max_completion_tokens" if is_openai(base_url) else "max_tokens"
         self._parameters = options.parameters(max_tokens_name=limit_name)
         headers, query = (self._parameters.pop(name, None) for name in (HEADERS, QUERY))
-        # The limit on time is ours (`repeated`); the client's stands behind it.
+        # `repeated` enforces the timeout; the client's own is a fallback.
         self._client = openai.AsyncOpenAI(
             api_key=key,
             base_url=base_url,
@@ -99,14 +99,14 @@ class OpenAIModel(Client):
 
     @property
     def name(self) -> str:
-        """``openai/`` and the model's name."""
+        """``openai/`` followed by the model's name."""
         return f"openai/{self._model}"
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
-        """The next turn.
+        """Return the next turn.
 
         Raises:
-            ModelFault: no reply, after the retries that make sense.
+            ModelFault: no reply after the retries that make sense.
         """
         taken = call_ids(messages)
 
@@ -126,14 +126,17 @@ class OpenAIModel(Client):
 
     async def _post(self, path: str, body: Body) -> object:
         try:
-            # As text: which library's response it would be depends on the client's version.
+            # As text, because the response class depends on the client's version.
             text = await self._client.post(path, cast_to=str, body=body)
         except openai.APIStatusError as error:
             raise failed_with(
                 error.status_code, _message(error), error.response.headers,
                 code=error.code, param=error.param,
             ) from error  # fmt: skip
-        except (openai.APIConnectionError, BadBody) as error:  # openai 3 lets ours through
+        except (
+            openai.APIConnectionError,
+            BadBody,
+        ) as error:  # openai 3 does not wrap our exceptions
             if large := too_large(error):
                 raise RequestFailed(str(large), fix=FIX) from error
             cause = error.__cause__
@@ -145,7 +148,7 @@ class OpenAIModel(Client):
         except TooLarge as error:
             raise RequestFailed(str(error), fix=FIX) from error
         except Unreadable:
-            raise  # a ValueError too, which says more
+            raise  # also a ValueError, but with a better message
         except (ValueError, RecursionError) as error:
             raise Unreadable(f"not JSON: {_head(redacted(text))}") from error
 
@@ -155,8 +158,8 @@ class OpenAIModel(Client):
 
 
 def _head(text: str) -> str:
-    """How a body begins that cannot be read; of a reply that breaks off, which may hold thoughts,
-    its length alone.
+    """Return the start of an unreadable body, or only its length if it is a truncated reply,
+    which may contain thoughts.
     """
     if text.lstrip().startswith(("{", "data:", "event:", ":")):
         return f"{len(text)} characters of a reply that breaks off"
@@ -164,7 +167,7 @@ def _head(text: str) -> str:
 
 
 def _message(error: openai.APIStatusError) -> str:
-    """The provider's own words where its body has some, else what the client made of it."""
+    """Return the provider's own error message from the body, else the client's."""
     if isinstance(error.body, Mapping) and isinstance(error.body.get("message"), str):
         return str(error.body["message"])
     return error.response.text or error.message

@@ -1,4 +1,4 @@
-"""Agents of one's own, as ``--agent MODULE:NAME`` names them."""
+"""User-defined agents, named by ``--agent MODULE:NAME``."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from toolhop_tools.model import ToolSchema
 
 
 class BadAgent(Exception):
-    """What a name leads to is no agent; says why."""
+    """The name does not lead to an agent. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnModel:
-    """An agent of a user's as a `Model`."""
+    """A user-defined agent as a `Model`."""
 
     name: str
     agent: Agent
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
-        """See `Model.reply`. Whatever the agent raises ends its episode as errored."""
+        """See `Model.reply`. Any exception from the agent makes its episode errored."""
         try:
             reply = await self.agent.reply(messages, tools)
         except ModelFault:
@@ -53,13 +53,14 @@ def is_own(name: str) -> bool:
 
 
 def made_by(name: str) -> Callable[[], OwnModel]:
-    """What makes an agent for each episode. The working directory's modules can be named too.
+    """Return a function that creates an agent for each episode.
 
     Args:
-        name: ``MODULE:NAME``; NAME is a class, or a function that makes an `Agent`.
+        name: ``MODULE:NAME``, where NAME is a class or a function that returns an `Agent`. MODULE
+            may be in the working directory.
 
     Raises:
-        BadAgent: it cannot be imported or made, or has no ``async def reply``.
+        BadAgent: it cannot be imported or created, or has no ``async def reply``.
     """
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)

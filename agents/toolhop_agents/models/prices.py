@@ -1,4 +1,4 @@
-"""What tokens cost: a price that the user gives, or litellm's bundled table. No network."""
+"""Token prices, from the user or from litellm's bundled table. No network access."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from toolhop_env.messages import Usage
 from toolhop_sandbox.outcome import JSON
 
 TABLE = "model_prices_and_context_window_backup.json"
-"""litellm's table, as its package brings it."""
+"""File name of litellm's price table within its package."""
 BASE_URL = "OPENAI_BASE_URL"
-"""The variable with the address that the `openai` client asks where none is given."""
+"""Environment variable that the `openai` client reads if no base URL is given."""
 MILLION = 1_000_000
 TIER = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRate:
-    """USD for a token."""
+    """Prices per token in USD."""
 
     input_usd: float
     output_usd: float
     prompt_cached_usd: float
-    """For an input token that the provider has at hand."""
+    """Price of an input token from the provider's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model's tokens cost."""
+    """Token prices of a model."""
 
     usual: TokenRate
     long: tuple[tuple[int, TokenRate], ...] = ()
-    """Other rates for requests with more input tokens than this, the largest number first."""
+    """Rates for requests with more input tokens than this number, in descending order."""
 
     def cost_usd(self, usage: Usage) -> float:
-        """What `usage` costs at this price."""
+        """Return the cost of `usage` at this price, in USD."""
         fitting = (rate for above, rate in self.long if usage.input_tokens > above)
         rate = next(fitting, self.usual)
         at_hand = min(usage.prompt_cached_tokens, usage.input_tokens)
@@ -57,10 +57,10 @@ class Price:
 
 
 def parse(text: str) -> Price:
-    """A price as ``--price`` takes it: USD for a million tokens, ``IN,OUT`` or ``IN,OUT,CACHED``.
+    """Parse a ``--price``: USD per million tokens, ``IN,OUT`` or ``IN,OUT,CACHED``.
 
     Raises:
-        ValueError: it is none; says what is wanted.
+        ValueError: the text has another form; the message states the expected one.
     """
     try:
         numbers = [float(part) for part in text.split(",")]
@@ -77,14 +77,14 @@ def parse(text: str) -> Price:
 
 
 class UnknownPrice(Exception):
-    """A limit on costs is asked for, and nothing tells what the model costs."""
+    """A cost limit is set, but the model's price is unknown."""
 
 
 def check(model: str, base_url: str | None, price: str | None, *, flag: str = "--price") -> None:
-    """See that the costs of a model are known; `flag` gives its price.
+    """Check that the model's price is known. `flag` is the option that sets it.
 
     Raises:
-        UnknownPrice: neither `price` nor the table tells.
+        UnknownPrice: `price` is None and the table does not list the model.
     """
     if price is None and listed(model, base_url) is None:
         raise UnknownPrice(
@@ -95,12 +95,12 @@ def check(model: str, base_url: str | None, price: str | None, *, flag: str = "-
 
 
 def listed(model: str, base_url: str | None) -> Price | None:
-    """The price in litellm's table; None where it has none.
+    """Return the price in litellm's table, or None if it is not listed.
 
     Args:
-        model: as ``--model`` takes it.
-        base_url: where it is asked. A server of one's own that speaks OpenAI's protocol has other
-            prices than the namesakes of its models.
+        model: the name as in ``--model``.
+        base_url: the server's URL. Self-hosted servers with OpenAI's protocol do not cost what the
+            namesakes of their models do.
     """
     name = model.removeprefix("litellm/")
     provider, _, rest = name.partition("/")
@@ -116,18 +116,18 @@ def listed(model: str, base_url: str | None) -> Price | None:
 
 
 def is_openai(base_url: str | None) -> bool:
-    """Whether OpenAI itself is asked, and not a server that speaks its protocol."""
+    """Whether requests go to OpenAI itself rather than to a compatible server."""
     return base_url is None or urlsplit(base_url).hostname == "api.openai.com"
 
 
 def _is_of(entry: Mapping[str, JSON], provider: str) -> bool:
-    # One provider has several names there: vertex_ai and vertex_ai-language-models.
+    # The table names some providers twice, such as vertex_ai and vertex_ai-language-models.
     return str(entry.get("litellm_provider", "")).startswith(provider)
 
 
 @cache
 def _table() -> Mapping[str, JSON]:
-    """The table, read without importing litellm, which takes seconds. Empty where it is not."""
+    """Return the table, read without importing litellm (which takes seconds); empty if missing."""
     spec = importlib.util.find_spec("litellm")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         try:

@@ -1,9 +1,9 @@
-"""How many requests are under way at a time: a cap, and less while the server has too much.
+"""Concurrent requests: a cap that adapts to the server's load.
 
-Additive increase, multiplicative decrease, as TCP does: each reply allows a little more, up to
-one request more for each round of replies; a refusal for overload (429, 503, 529) halves what is
-allowed, once for all requests that were sent before the last halving. Until the wait that the
-server asked for is over (`Retry-After`, else the back-off of the refused request) nothing is sent.
+Additive increase, multiplicative decrease, as in TCP: each reply raises the limit a little, by up
+to one request per round of replies; a refusal for overload (429, 503, 529) halves it, once for all
+requests sent before the last halving. Nothing is sent until the wait requested by the server is
+over (`Retry-After`, else the refused request's back-off).
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from typing import Protocol
 import anyio
 
 OVERLOADED = frozenset({429, 503, 529})
-"""Statuses by which a server says that it is asked too much; 529 is Anthropic's."""
+"""Statuses of an overloaded server; 529 is Anthropic's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What became of the cap, for the manifest."""
+    """History of the limit, for the manifest."""
 
     most: int
-    """Requests at a time that were allowed at best."""
+    """Highest number of concurrent requests allowed."""
     lowest: int
-    """The fewest that were allowed, for a time."""
+    """Lowest number of concurrent requests allowed at any time."""
     refused: int
-    """Requests that were refused for overload."""
+    """Number of requests refused for overload."""
     held_s: float
-    """Seconds for which nothing was sent, because a server asked for it or refused."""
+    """Seconds during which nothing was sent, because of a refusal or a server's request to wait."""
 
 
 class Gate(Protocol):
-    """Lets requests in, and hears what came of them: `Connections`, or a way to them elsewhere."""
+    """Admits requests and learns their outcomes: `Connections`, or a proxy for it."""
 
     def slot(self) -> AbstractAsyncContextManager[float]:
         """See `Connections.slot`."""
@@ -52,17 +52,17 @@ class Gate(Protocol):
 
 
 class Connections:
-    """A bounded number of requests at a time, shared by all episodes of a run."""
+    """Limits the concurrent requests of all episodes of a run."""
 
     def __init__(
         self, most: int, *, adaptive: bool = True, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Allow `most` requests at a time.
+        """Allow `most` concurrent requests.
 
         Args:
-            most: the cap, at least 1.
-            adaptive: allow fewer after a refusal; without it the cap stays as it is.
-            clock: seconds that only go forward.
+            most: the limit, at least 1.
+            adaptive: lower the limit after refusals; otherwise it is constant.
+            clock: monotonic time in seconds.
         """
         if most < 1:
             raise ValueError(f"{most} connections are given; at least 1 is needed")
@@ -77,26 +77,26 @@ class Connections:
 
     @property
     def allowed(self) -> int:
-        """Requests at a time as of now."""
+        """Number of concurrent requests currently allowed."""
         return max(1, int(self._allowed))
 
     def widen(self, most: int) -> None:
-        """Allow up to `most` from now on, as after more episodes than before can be under way."""
+        """Raise the limit to at least `most`, for example when more episodes can run at once."""
         self._allowed += max(0, most - self._most)
         self._most = max(self._most, most)
         self._wake()
 
     @property
     def rates(self) -> Rates:
-        """What came of it so far."""
+        """History of the limit so far."""
         return Rates(self._most, self._lowest, self._refused, round(self._held_s, 3))
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
-        """Wait until a request may be sent; it is under way until the context is left.
+        """Wait until a request may be sent, and hold its slot until the context is left.
 
         Yields:
-            When it began, for `refused`.
+            The time when the request began, to pass to `refused`.
         """
         await self._enter()
         try:
@@ -117,7 +117,6 @@ class Connections:
                 await self._turn()
 
     async def _turn(self) -> None:
-        """Wait to be woken, in the order of arrival."""
         turn = anyio.Event()
         self._waiting.append(turn)
         try:
@@ -135,13 +134,15 @@ class Connections:
                 self._waiting.popleft().set()
 
     def answered(self) -> None:
-        """A reply came: a little more is allowed."""
+        """Record a reply, which raises the limit a little."""
         if self._adaptive:
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
             self._wake()
 
     def refused(self, began: float, wait_s: float) -> None:
-        """A request that began at `began` was refused for overload, and waits for `wait_s`."""
+        """Record that a request that began at `began` was refused for overload and waits
+        `wait_s`.
+        """
         self._refused += 1
         if not self._adaptive:
             return

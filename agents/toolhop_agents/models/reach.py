@@ -1,4 +1,4 @@
-"""Which servers are trusted, and whether one answers at the address of a model."""
+"""TLS trust, and a check that a server answers at a model's address."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ import httpx
 from toolhop_agents.models.base import ModelFault
 
 LIMIT_S = 5.0
-"""A server that takes the connection and is busy for longer is there."""
+"""Seconds to wait. A server that accepts the connection but stays busy longer counts as running."""
 
 
 @cache
 def trusted() -> ssl.SSLContext:
-    """What httpx trusts (`SSL_CERT_FILE` or `SSL_CERT_DIR`, else certifi's), read once: that takes
-    longer than asking a near server.
+    """Return httpx's default trust (`SSL_CERT_FILE` or `SSL_CERT_DIR`, else certifi), loaded
+    once because loading takes longer than a request to a nearby server.
     """
     return httpx.create_ssl_context()
 
 
 async def reach(model: str, address: str, flag: str = "--base-url") -> None:
-    """Ask for the list of models, which costs nothing.
+    """Check that an API answers, by a free request for its list of models.
 
-    What answers in JSON, or asks for a key, is taken for an API, whatever it says: some have no
-    list. Of providers other than ``openai`` nothing is known but that they have to answer.
+    A JSON answer or a request for a key counts as an API, whatever its status, since some servers
+    have no list. Providers other than ``openai`` only have to answer at all.
 
     Args:
         model: ``PROVIDER/MODEL``.
-        address: its ``--base-url``.
-        flag: gives the address.
+        address: the model's base URL.
+        flag: the option that sets `address`.
 
     Raises:
-        ModelFault: nothing answers there, or something that is not an API; with the cause.
+        ModelFault: nothing answers at the address, or something other than an API.
     """
     url = f"{address.rstrip('/')}/models"
     try:
-        # Of the whole exchange: httpx's own limit is for each read, and a drip never reaches it.
+        # Limits the whole exchange; httpx's limit is per read, so slow drips never reach it.
         with anyio.fail_after(LIMIT_S):
             answer = await _head(url)
     except (httpx.ReadTimeout, httpx.PoolTimeout, TimeoutError):
@@ -62,7 +62,7 @@ async def reach(model: str, address: str, flag: str = "--base-url") -> None:
 
 
 async def _head(url: str) -> httpx.Response:
-    """A response whose body stays unread, however long it is."""
+    """Return the response to a GET, without reading its body."""
     async with (
         httpx.AsyncClient(timeout=LIMIT_S, verify=trusted()) as client,
         client.stream("GET", url) as answer,
@@ -71,11 +71,11 @@ async def _head(url: str) -> httpx.Response:
 
 
 def _cause(error: BaseException) -> str:
-    """What the system says of it, below the words of the libraries; else theirs."""
+    """Return the operating system's reason for an error, else the library's message."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, ConnectionError) and found.errno:
-            return os.strerror(found.errno)  # asyncio writes words of its own over it
+            return os.strerror(found.errno)  # asyncio replaces strerror with its own text
         if isinstance(found, OSError) and found.strerror:
             return found.strerror
         found = found.__cause__ or found.__context__

@@ -1,4 +1,4 @@
-"""Which failed requests are worth repeating, how long to wait, and what to say in the end."""
+"""Retries: which failed requests to repeat, how long to wait, and the final error message."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from toolhop_tools.secrets import redacted
 T = TypeVar("T")
 
 SHOWN = 4000
-"""Characters of a provider's message that a fault repeats: whole messages, and no web pages."""
+"""Characters of a provider's message that a fault quotes: enough for any message, but not a web
+page."""
 
 REPEATED = frozenset({408, 409, 429})
-"""Statuses below 500 that may end by themselves; so may every status from 500 on."""
+"""Statuses below 500 that may be temporary, as every status from 500 up may."""
 
 TOO_LARGE = frozenset({400, 413, 422})
-"""Statuses by which a conversation that does not fit is refused."""
+"""Statuses by which servers refuse a conversation that does not fit the context."""
 
 FATAL = frozenset({401, 402, 403, 404})
-"""Statuses that the next episode would meet as well: bad key, no money, no right, no model."""
+"""Statuses that every later episode would meet too: bad key, no money, no permission, no model."""
 
 TOO_LONG = re.compile(
     r"context.?(length|window|size|limit)|prompt is too long|input is too long"
     r"|exceeds? the maximum number of tokens",
     re.IGNORECASE,
 )
-"""How providers say that a conversation does not fit: OpenAI, vLLM, llama.cpp and SGLang by the
-context's length or size, litellm by its window, Anthropic, Bedrock and Gemini in words of their
-own."""
+"""Wording of errors for a conversation that does not fit: OpenAI, vLLM, llama.cpp and SGLang
+name the context's length or size, litellm its window; Anthropic, Bedrock and Gemini differ."""
 
 MODELS_DOING: Mapping[str, re.Pattern[str]] = {
     "length": re.compile(r"max_tokens or model output limit was reached"),
@@ -47,8 +47,8 @@ MODELS_DOING: Mapping[str, re.Pattern[str]] = {
                                  r"|error parsing tool call|Failed to parse input at pos"
                                  r"|model produced output that does not match the expected"),
 }  # fmt: skip
-"""By finish reason, how servers refuse what the model wrote, as an error of the request: OpenAI and
-Azure a reply that reached its limit, Groq, Ollama and llama.cpp a call that they could not read."""
+"""Error texts by which servers reject the model's own output, by finish reason. OpenAI and Azure
+reject a reply that reached its limit; Groq, Ollama and llama.cpp a call that they cannot parse."""
 
 ADVICE: Mapping[int | None, str] = {
     None: "check the network, the base URL and the server's log, or allow more time (--timeout) or "
@@ -77,15 +77,15 @@ OPTIONS: Mapping[str, str] = {
     "reasoning_effort": "no --reasoning-effort, or another",
     "model": "another --model: the server has none of that name",
 }
-"""By the parameter that a provider names in its error: what decides it."""
+"""The option to change, by the parameter that a provider's error names."""
 NO_TOOLS = "--enable-auto-tool-choice"
-"""In vLLM's refusal of tools by a server that was started without a parser of calls: literal in
-vllm/entrypoints/openai/serving_chat.py. Its error names neither parameter nor code."""
+"""Part of vLLM's error if the server was started without a tool-call parser, from
+vllm/entrypoints/openai/serving_chat.py. The error names neither parameter nor code."""
 LARGER = "take a model or a server with a larger context (--gguf-context), or lower --max-tokens"
 
 
 class RequestFailed(Exception):
-    """One request came to nothing. Never leaves this package: see `fault`."""
+    """A request failed. Never leaves this package; see `fault`."""
 
     def __init__(
         self,
@@ -101,25 +101,25 @@ class RequestFailed(Exception):
         super().__init__(detail)
         self.detail = detail
         self.fix = fix
-        """What to do where the next request would fail as well; else empty."""
+        """How to fix an error that the next request would meet too; else empty."""
         self.code = code
-        """The provider's name for the error, where it gives one."""
+        """The provider's error code; empty if none."""
         self.param = param
-        """The request parameter that the provider's error names; empty for none."""
+        """The request parameter named by the provider's error; empty if none."""
         self.status = status
-        """The HTTP status; None where none came: a lost connection, a timeout, an unusable body."""
+        """The HTTP status; None after a lost connection, a timeout or an unusable body."""
         self.retry_after_s = retry_after_s
         self.wait_s = 0.0
         """Seconds to wait before the next request."""
         self.requests = 1
-        """How many were sent, this one included."""
-        # OpenAI calls an empty account a rate limit; no waiting ends that.
+        """Number of requests sent, this one included."""
+        # OpenAI reports an empty account as a rate limit, which no waiting ends.
         self.out_of_money = status == HTTPStatus.PAYMENT_REQUIRED or code == "insufficient_quota"
         self.fatal = status in FATAL or self.out_of_money
         said = f"{code} {detail}"
         found = (reason for reason, words in MODELS_DOING.items() if words.search(said))
         self.finish_reason = next(found, "")
-        """Where the failure is the model's own doing: how its reply ended; else empty."""
+        """How the reply ended if the failure is the model's own doing; else empty."""
         self.too_long = status in TOO_LARGE and bool(TOO_LONG.search(said))
         self.retryable = not (self.fatal or self.finish_reason or fix) and (
             status is None or status in REPEATED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -133,14 +133,15 @@ class Backoff:
     first_s: float = 0.5
     longest_s: float = 30.0
     asked_longest_s: float = 60.0
-    """The most that a server's Retry-After is obeyed."""
+    """Longest wait accepted from a server's Retry-After, in seconds."""
 
     def wait_s(self, failures: int, asked_s: float | None, share: float) -> float:
-        """Seconds to wait after the given number of failures.
+        """Return the seconds to wait after `failures` failed requests.
 
         Args:
-            failures: requests that failed so far, at least 1.
-            asked_s: what the server asked for, if it did; taken as it is, up to the limit.
+            failures: number of failed requests so far, at least 1.
+            asked_s: the wait requested by the server, used as is up to `asked_longest_s`; None if
+                there is no request.
             share: jitter, 0 to 1; the wait is between half and all of the step.
         """
         if asked_s is not None:
@@ -150,10 +151,11 @@ class Backoff:
 
 
 def retry_after_s(headers: Mapping[str, str], *, now_s: float) -> float | None:
-    """What ``retry-after-ms`` or ``retry-after`` (seconds or a date) asks for; None without.
+    """Return the wait requested by ``retry-after-ms`` or ``retry-after`` (seconds or a date), or
+    None.
 
     Args:
-        headers: looked up in lower case, as httpx headers allow.
+        headers: response headers with lower-case names (or httpx headers).
         now_s: seconds since the epoch, for dates.
     """
     for name, unit_s in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
@@ -178,10 +180,10 @@ def failed_with(
     code: object = None,
     param: object = None,
 ) -> RequestFailed:
-    """The failure that a response means; a status that tells of success is left out of it."""
+    """Return the failure for a response. Its status is None if the response claimed success."""
     asked_s = retry_after_s(headers, now_s=time.time())
     known = status if status >= HTTPStatus.BAD_REQUEST else None
-    # Some servers send the status again as the code, a number.
+    # Some servers repeat the status as a numeric code.
     own = code if isinstance(code, str) else ""
     named = param if isinstance(param, str) else ""
     return RequestFailed(message, status=known, code=own, param=named, retry_after_s=asked_s)
@@ -199,17 +201,17 @@ async def repeated(
 
     Args:
         once: sends one request; raises `RequestFailed`.
-        timeout_s: limit of each request, in seconds; one that is late is cancelled.
-        max_retries: how often a retryable failure is forgiven.
-        backoff: the waits in between. Cancellation ends a wait at once.
-        connections: has to let each request in; hears of refusals for overload. The wait for it
-            is not part of a request's time.
+        timeout_s: seconds after which a request is cancelled.
+        max_retries: maximum number of retryable failures.
+        backoff: waits between requests. Cancellation ends a wait at once.
+        connections: admits each request and learns of refusals for overload. Waiting for it does
+            not count towards `timeout_s`.
 
     Returns:
-        What `once` returned, and how many requests failed before that.
+        The result of `once`, and the number of failed requests before it.
 
     Raises:
-        RequestFailed: the last one, its `requests` counted.
+        RequestFailed: the last failure, with `requests` set.
     """
     jitter = random.Random()
     gate = connections or Connections(1, adaptive=False)
@@ -245,12 +247,12 @@ async def repeated(
 
 
 def fault(failed: RequestFailed, *, asked: str, hint: str = "") -> ModelFault:
-    """What the run says: what was asked, what came back, what to do.
+    """Return the error for a run: the model, the last response and the fix.
 
     Args:
         failed: the last request's failure.
-        asked: the request in a few words: model and address.
-        hint: what to do, where more is known than the status tells.
+        asked: the model and its address.
+        hint: the fix, if the caller knows a better one than the status suggests.
     """
     detail = " ".join(failed.detail.split())
     if len(detail) > SHOWN:
@@ -283,7 +285,7 @@ def _advice(failed: RequestFailed) -> str:
             f"start vLLM with {NO_TOOLS} and --tool-call-parser NAME, or play with "
             "--call-format text"
         )
-    # A parameter may be named with a path, such as tools[0].function.name.
+    # A parameter may be given as a path, such as tools[0].function.name.
     name = re.split(r"[.\[]", failed.param)[0]
     if name in OPTIONS:
         return f"try {OPTIONS[name]}"

@@ -1,8 +1,8 @@
-"""What strict mode asks of a tool's schema. Pure.
+"""The requirements of strict mode on a tool's schema. Pure.
 
-In strict mode the provider holds a call's arguments to the schema while they are written. OpenAI
-takes only schemas in which every object lists all of its properties as required and allows no
-others (its guide to structured outputs, "Supported schemas"); it refuses a request with another.
+In strict mode the provider constrains a call's arguments to the schema during generation. OpenAI
+requires every object to list all of its properties as required and to allow no others (its guide to
+structured outputs, "Supported schemas"); it refuses requests with other schemas.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ REFUSED = frozenset(
      "default", "patternProperties", "propertyNames", "unevaluatedProperties", "minProperties",
      "maxProperties", "contains", "prefixItems", "uniqueItems"}
 )  # fmt: skip
-"""Keywords that strict mode does not have."""
+"""Keywords that strict mode does not support."""
 
 
 def strict_problem(schema: Mapping[str, JSON], place: str = "") -> str:
-    """Why strict mode refuses a schema of parameters; empty where nothing speaks against it.
+    """Return why strict mode refuses a schema of parameters; empty if it does not.
 
     Args:
-        schema: of an object, or of a part of one.
-        place: where the part stands.
+        schema: the schema of an object, or a part of one.
+        place: path of that part.
     """
     here = place or "the parameters"
     if wrong := sorted(schema.keys() & REFUSED):
@@ -46,7 +46,7 @@ def strict_problem(schema: Mapping[str, JSON], place: str = "") -> str:
 
 
 def _parts(schema: Mapping[str, JSON], place: str) -> Iterator[tuple[str, Mapping[str, JSON]]]:
-    """The schemas within a schema, and where they stand."""
+    """Yield the subschemas of a schema with their paths."""
     for keyword in ("properties", "$defs", "definitions"):
         named = schema.get(keyword)
         for name, part in named.items() if isinstance(named, dict) else ():

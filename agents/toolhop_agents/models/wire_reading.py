@@ -1,7 +1,6 @@
-"""Messages, tool schemas and replies from the JSON of OpenAI's chat completions. Pure.
+"""Parse messages, tool schemas and replies in OpenAI's chat-completions JSON. Pure.
 
-What a provider wrote is read and kept as written: the text of a call's arguments is never parsed
-here.
+The provider's text is kept verbatim: a call's arguments are never parsed here.
 """
 
 from __future__ import annotations
@@ -29,24 +28,23 @@ from toolhop_tools.model import ToolSchema
 
 
 class Unreadable(ValueError):
-    """The JSON is not what the protocol promises: no choices, no message, an unknown role."""
+    """The JSON violates the protocol: no choices, no message, or an unknown role."""
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
-        """The status that should have been sent, where an error came as a success."""
+        """The status that an error sent as a success should have had."""
 
 
 def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
-    """The first choice of a response.
+    """Return the first choice of a response as a reply.
 
     Args:
-        body: the response, parsed from JSON.
-        taken: call ids of the conversation so far; a call that repeats one gets a new id.
+        body: the parsed response.
+        taken: call ids of the conversation so far; a call that reuses one gets a new id.
 
     Raises:
-        Unreadable: no choices, no message, or the provider put an error in a response that it
-            called a success.
+        Unreadable: no choices, no message, or an error sent as a success.
     """
     if not isinstance(body, Mapping):
         raise Unreadable(f"a JSON object was expected, not {_shown(body)}")
@@ -54,12 +52,12 @@ def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise _instead(body, f"the response has no choices: {_shown(body)}")
     choice = choices[0]
-    if choice.get("error"):  # OpenRouter, when the provider behind it broke off.
+    if choice.get("error"):  # OpenRouter, if the provider behind it failed midway.
         raise _instead(choice, "the choice carries an error")
     finish_reason = _text(choice.get("finish_reason"))
     message = choice.get("message")
     if message is None and finish_reason.lower() in CUT_REASONS:
-        message = {}  # a reply that was cut before it said anything
+        message = {}  # a reply cut off before its first text
     if not isinstance(message, Mapping):
         raise Unreadable(f"the choice has no message; it has {sorted(choice)}")
     return Reply(
@@ -73,7 +71,7 @@ def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
 
 
 def _instead(holder: Mapping[str, object], message: str) -> Unreadable:
-    """What stands where the reply should be: an error, if the provider put one there."""
+    """Return the exception for a missing reply, with the provider's error if there is one."""
     error = holder.get("error")
     if not error:
         return Unreadable(message)
@@ -83,7 +81,7 @@ def _instead(holder: Mapping[str, object], message: str) -> Unreadable:
 
 
 def messages_from_wire(raw: object) -> tuple[Message, ...]:
-    """The conversation in a request. A tool message's name is looked up by its call id.
+    """Return the conversation in a request, with tool messages' names looked up by call id.
 
     Raises:
         Unreadable: not a list of objects with known roles.
@@ -119,7 +117,7 @@ def _message_from_wire(entry: object, names: Mapping[str, str]) -> Message:
 
 
 def tools_from_wire(raw: object) -> tuple[ToolSchema, ...]:
-    """The tools in a request; none for null.
+    """Return the tools in a request; empty for null.
 
     Raises:
         Unreadable: not a list of function tools.
@@ -144,11 +142,11 @@ def _tool_from_wire(entry: object) -> ToolSchema:
 
 
 def _content(message: Mapping[str, object]) -> str:
-    """The text of a message; the refusal where there is no text."""
+    """Return the text of a message, or the refusal if it has no text."""
     content = message.get("content")
     if isinstance(content, list):
         content = "".join(_part_text(part) for part in content)
-    atomic = message.get("provider_specific_fields")  # where litellm puts what it does not know
+    atomic = message.get("provider_specific_fields")  # where litellm puts unknown fields
     refusal = message.get("refusal") or (
         atomic.get("refusal") if isinstance(atomic, Mapping) else None
     )
@@ -162,7 +160,7 @@ def _part_text(part: object) -> str:
 
 
 def _calls(message: Mapping[str, object]) -> Iterator[RawCall]:
-    """The calls in order; an id that the provider left out is empty."""
+    """Yield the calls in order, with an empty id if the provider sent none."""
     entries = message.get("tool_calls")
     if isinstance(entries, list) and entries:
         yield from (_call_from_wire(entry) for entry in entries)
@@ -176,10 +174,10 @@ def _call_from_wire(entry: object) -> RawCall:
     id_ = _text(entry.get("id"))
     own = entry.get(_OWN)
     if isinstance(own, Mapping) and (signature := _text(own.get("thought_signature"))):
-        # litellm writes it into the id too, where it would go back and be kept in any case.
+        # litellm also appends the signature to the id, where it would always be sent back.
         id_ = id_.removesuffix(f"__thought__{signature}")
     kind = _text(entry.get("type")) or "function"
-    # A custom tool's call holds `input` under `custom`; others may follow that pattern.
+    # A call of a custom tool has `input` under `custom`; other types may follow suit.
     inner = entry.get("function") or entry.get(kind)
     if not isinstance(inner, Mapping):
         inner = entry
@@ -192,19 +190,19 @@ THOUGHT_FIELDS = (
     "reasoning",  # newer vLLM, Ollama, Groq, OpenRouter
     "reasoning_details",  # OpenRouter: summaries, encrypted blocks, signatures
     "thinking_blocks",  # litellm for Anthropic and Bedrock: text with its signature, or redacted
-    "provider_specific_fields",  # litellm: signatures of Gemini, and what it does not know
+    "provider_specific_fields",  # litellm: signatures of Gemini, and unknown fields
     "extra_content",  # Google's own endpoint in OpenAI's protocol
 )
-"""Fields of a message that hold thoughts, and who sends them."""
+"""Message fields that hold thoughts, with their senders."""
 CALL_FIELDS = ("provider_specific_fields", "extra_content")
-"""Fields of a call that hold the signature of the thought before it; litellm puts the first of them
-also into the call's function."""
+"""Call fields that hold the signature of the preceding thought. litellm also copies the first
+into the call's function."""
 _OWN = "provider_specific_fields"
 _TOLD_ELSEWHERE = frozenset({"refusal", *THOUGHT_FIELDS})
 
 
 def _thoughts(message: Mapping[str, object]) -> Thoughts | None:
-    """The thoughts in a message; None for none."""
+    """Return the thoughts in a message, or None."""
     fields = _present(message, THOUGHT_FIELDS)
     own = fields.pop(_OWN, None)
     if isinstance(own, dict):
@@ -214,7 +212,7 @@ def _thoughts(message: Mapping[str, object]) -> Thoughts | None:
             fields[_OWN] = left
     entries = message.get("tool_calls")
     calls = [_beside(entry) for entry in entries] if isinstance(entries, list) else []
-    if calls:  # DeepSeek and Moonshot refuse a call whose field does not come back, empty or not
+    if calls:  # DeepSeek and Moonshot refuse calls without the field, even if it was empty
         fields |= {name: "" for name in PLAIN_THOUGHTS if message.get(name) == ""}
     if not fields and not any(calls):
         return None
@@ -222,10 +220,10 @@ def _thoughts(message: Mapping[str, object]) -> Thoughts | None:
 
 
 def _as_sent(fields: Mapping[str, JSON], own: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The fields under the names that the provider sent them by.
+    """Return the fields under the provider's own names.
 
-    litellm moves fields that it does not know, such as OpenRouter's ``reasoning_details``, into
-    ``provider_specific_fields``, and gives ``reasoning`` another name beside.
+    litellm moves fields unknown to it, such as OpenRouter's ``reasoning_details``, into
+    ``provider_specific_fields``, and adds a copy of ``reasoning`` under another name.
     """
     moved = _present(own, tuple(name for name in THOUGHT_FIELDS if name != _OWN))
     renamed = "reasoning" in moved and moved["reasoning"] == fields.get("reasoning_content")
@@ -235,7 +233,7 @@ def _as_sent(fields: Mapping[str, JSON], own: Mapping[str, JSON]) -> dict[str, J
 
 
 def _beside(call: object) -> dict[str, JSON]:
-    """What a call has beside its id, name and arguments."""
+    """Return a call's `CALL_FIELDS`, those of its function included."""
     if not isinstance(call, Mapping):
         return {}
     found, function = _present(call, CALL_FIELDS), call.get("function")
@@ -244,7 +242,7 @@ def _beside(call: object) -> dict[str, JSON]:
 
 
 def _present(holder: Mapping[str, object], names: Sequence[str]) -> dict[str, JSON]:
-    """Those of the fields that say something."""
+    """Return the named fields that are not empty."""
     given = {name: holder.get(name) for name in names}
     return {name: cast("JSON", value) for name, value in given.items() if value not in _NOTHING}
 
@@ -253,7 +251,7 @@ _NOTHING: tuple[object, ...] = (None, "", [], {})
 
 
 def _readable(fields: Mapping[str, JSON]) -> str:
-    """The text of thoughts, from the first field that has one."""
+    """Return the text of the thoughts, from the first field that has any."""
     for name in ("reasoning_content", "reasoning"):
         if isinstance(text := fields.get(name), str):
             return text
@@ -272,7 +270,7 @@ def _block_text(block: JSON) -> str:
 
 
 def _verbatim(arguments: object) -> str:
-    """The text that was given; a value that is not text, as JSON; nothing, as nothing."""
+    """Return text unchanged, other values as JSON, and None as the empty string."""
     if arguments is None:
         return ""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
@@ -305,14 +303,18 @@ def _usage(raw: object) -> Usage:
 
 
 def _of_thoughts(usage: Mapping[str, object]) -> int:
-    """Output tokens of thoughts, as chat completions, responses, and SGLang tell them."""
+    """Return the output tokens used for thoughts, from the fields of OpenAI's protocols or
+    SGLang.
+    """
     details = usage.get("completion_tokens_details", usage.get("output_tokens_details"))
     within = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
     return _count(within) or _count(usage.get("reasoning_tokens"))
 
 
 def _at_hand(usage: Mapping[str, object]) -> int:
-    """Input tokens that the provider had at hand: OpenAI's place, Anthropic's, DeepSeek's."""
+    """Return the input tokens read from the provider's cache (OpenAI, Anthropic or DeepSeek
+    fields).
+    """
     details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
     within = details.get("cached_tokens") if isinstance(details, Mapping) else None
     beside = usage.get("cache_read_input_tokens") or usage.get("prompt_cache_hit_tokens")

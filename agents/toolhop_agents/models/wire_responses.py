@@ -1,8 +1,8 @@
-"""Requests and replies in OpenAI's responses protocol, from and to those of chat completions. Pure.
+"""Convert requests and replies between OpenAI's responses protocol and chat completions. Pure.
 
-The conversation is sent whole with each request (``store`` is false), so nothing stays on the
-server. What a response holds goes back as it came, in its order: reasoning items are encrypted, and
-belong to the calls behind them.
+Each request contains the whole conversation (``store`` is false), so nothing stays on the server.
+Items of a response are sent back unchanged and in order: reasoning items are encrypted and belong
+to the calls that follow them.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from toolhop_env.messages import Reply, Thoughts
 from toolhop_sandbox.outcome import JSON
 
 OUTPUT = "output"
-"""The field of thoughts that holds a response's items."""
+"""The field of thoughts that holds a response's output items."""
 NOT_TAKEN = frozenset({"seed", "stop", "n", "frequency_penalty", "presence_penalty"})
-"""Parameters that the protocol does not have."""
+"""Chat parameters that the responses protocol lacks."""
 RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 
 ENCRYPTED = ("reasoning.encrypted_content",)
-"""Asked for in every request: without a store, thoughts can come back in no other form."""
+"""Included in every request: without storage, thoughts are returned only in this form."""
 
 LOOSE: dict[str, JSON] = {"type": "function", "strict": False}
-"""What a tool has beside its function, unless that says otherwise."""
+"""Defaults for a tool's fields other than its function."""
 Body = dict[str, JSON]
 
 
 def request(chat: Mapping[str, Any]) -> Body:
-    """The request that asks what a request for a chat completion asks.
+    """Return the responses request equivalent to a chat request.
 
     Args:
-        chat: its body. A seed is left out: it is in every request of a run.
+        chat: body of the chat request. Its seed is dropped, since every request of a run has one.
 
     Raises:
-        ValueError: a parameter has no equal.
+        ValueError: a parameter has no equivalent.
     """
     body: Body = {"store": False, "include": [*ENCRYPTED]}
     for name, value in chat.items():
@@ -43,11 +43,11 @@ def request(chat: Mapping[str, Any]) -> Body:
             case "messages":
                 body["input"] = [item for message in value for item in _items(message)]
             case "tools":
-                # Left out, it is true: schemas would be changed to what strict mode takes.
+                # `strict` defaults to true, which would change schemas to fit strict mode.
                 body["tools"] = [LOOSE | tool["function"] for tool in value]
             case "reasoning_effort":
                 body["reasoning"] = {**chat.get("reasoning", {}), "effort": value}
-            case "reasoning":  # such as a summary; what stands there beside an effort is kept
+            case "reasoning":  # such as a summary; kept alongside an effort
                 body.setdefault("reasoning", value)
             case "include":
                 body["include"] = [*dict.fromkeys([*ENCRYPTED, *value])]
@@ -63,10 +63,10 @@ def request(chat: Mapping[str, Any]) -> Body:
 
 
 def check_shapes(parameters: Mapping[str, JSON]) -> None:
-    """Refuse parameters that others are put beside, where they have no room for them.
+    """Check that parameters to be merged with others have the right shape.
 
     Raises:
-        ValueError: one has another shape than the protocol says.
+        ValueError: a parameter violates the protocol.
     """
     for name, shape, words in (("reasoning", dict, "object"), ("include", list, "list")):
         if not isinstance(parameters.get(name, shape()), shape):
@@ -75,14 +75,14 @@ def check_shapes(parameters: Mapping[str, JSON]) -> None:
 
 
 def _items(message: Mapping[str, Any]) -> list[JSON]:
-    """A message of a chat as items of the input."""
+    """Convert a chat message to input items."""
     if message["role"] == "tool":
         return [
             {"type": "function_call_output", "call_id": message["tool_call_id"],
              "output": message["content"]}
         ]  # fmt: skip
     if isinstance(items := message.get(OUTPUT), list):
-        # As they came, but for arguments that were wrapped for a server that refused them.
+        # Unchanged, except for arguments wrapped because the server refused them.
         left = iter(message.get("tool_calls", ()))
         return [
             {**item, "arguments": next(left)["function"]["arguments"]}
@@ -99,14 +99,14 @@ def _items(message: Mapping[str, Any]) -> list[JSON]:
 
 
 def reply(body: object, *, taken: Collection[str] = ()) -> Reply:
-    """The reply in a response.
+    """Return the reply in a response.
 
     Args:
-        body: the response, parsed from JSON.
-        taken: call ids of the conversation so far; a call that repeats one gets a new id.
+        body: the parsed response.
+        taken: call ids of the conversation so far; a call that reuses one gets a new id.
 
     Raises:
-        Unreadable: it has no output, an error in place of it, or items of another shape.
+        Unreadable: no output, an error instead of it, or malformed items.
     """
     try:
         return _reply(body, taken)
@@ -123,7 +123,7 @@ def _reply(body: object, taken: Collection[str]) -> Reply:
     calls = [item for item in items if item.get("type") == "function_call"]
     details = body.get("incomplete_details")
     cut = details.get("reason") if isinstance(details, Mapping) else None
-    # Read as the message of a chat: what holds there of ids, text and usage holds here.
+    # Parse it as a chat message, so that the same rules apply to ids, text and usage.
     message = {
         "content": [part for item in items if item.get("type") == "message"
                     for part in item.get("content") or ()],
@@ -141,7 +141,7 @@ def _reply(body: object, taken: Collection[str]) -> Reply:
 
 
 def _renamed(items: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> list[JSON]:
-    """The items with the ids that their calls are answered by."""
+    """Return the items with the given call ids."""
     left = iter(ids)
     return [
         {**item, "call_id": next(left)} if item.get("type") == "function_call" else dict(item)
@@ -150,7 +150,7 @@ def _renamed(items: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> list[JSO
 
 
 def _readable(items: Sequence[Mapping[str, Any]]) -> str:
-    """Text and summaries of thoughts."""
+    """Return the text and summaries of thoughts."""
     parts = [
         part
         for item in items
@@ -161,18 +161,18 @@ def _readable(items: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
-# --- as a server: the other way round ---------------------------------------------------------
+# --- server side: the reverse direction -------------------------------------------------------
 
 
 def chat(request: Mapping[str, Any]) -> Body:
-    """The request for a chat completion that asks what a request for a response asks.
+    """Return the chat request equivalent to a responses request.
 
     Args:
-        request: its body. Thoughts in its input are left out.
+        request: body of the responses request. Thoughts in its input are dropped.
 
     Raises:
-        Unreadable: it asks for a stream, has no conversation of its own, or one with other
-            items than text, calls and their results.
+        Unreadable: it asks for a stream, relies on a stored conversation, or has items other than
+            text, calls and their results.
     """
     given = request.get("input")
     if request.get("stream"):
@@ -206,7 +206,7 @@ def chat(request: Mapping[str, Any]) -> Body:
 
 
 def response(completion: Mapping[str, Any]) -> Body:
-    """The response that says what a chat completion says."""
+    """Return the responses body equivalent to a chat completion."""
     choice, used = completion["choices"][0], completion["usage"]
     message, calls = choice["message"], choice["message"].get("tool_calls") or ()
     said: Body = {"type": "output_text", "text": message["content"] or "", "annotations": []}

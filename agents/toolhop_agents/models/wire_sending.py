@@ -1,7 +1,6 @@
-"""Messages and replies as the JSON of OpenAI's chat completions. Pure.
+"""Convert messages and replies to OpenAI's chat-completions JSON. Pure.
 
-What is sent is made sendable: a lone surrogate, which UTF-8 cannot hold, leaves as U+FFFD and stays
-as it was in the trace.
+Lone surrogates, which UTF-8 cannot encode, are sent as U+FFFD; the trace keeps them.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from toolhop_sandbox.outcome import JSON
 def messages_to_wire(
     messages: Sequence[Message], *, objects_only: bool = False
 ) -> list[dict[str, JSON]]:
-    """The ``messages`` of a request.
+    """Return the ``messages`` of a request.
 
     Args:
         messages: the conversation.
-        objects_only: send arguments that are not a JSON object as ``{"unparsed": TEXT}``.
-            OpenAI takes any text back; servers that parse the history refuse such a request.
+        objects_only: send arguments that are not a JSON object as ``{"unparsed": TEXT}``. OpenAI
+            accepts any text; servers that parse earlier calls refuse it.
     """
     return [_message_to_wire(message, objects_only) for message in messages]
 
@@ -53,7 +52,7 @@ def _message_to_wire(message: Message, objects_only: bool) -> dict[str, JSON]:
 
 
 def _spoken_to_wire(message: AssistantMessage, objects_only: bool) -> dict[str, JSON]:
-    """A reply, with its thoughts in the fields that they came in."""
+    """Convert a reply, with its thoughts in their original fields."""
     thoughts = message.thoughts or Thoughts()
     sent: dict[str, JSON] = {"role": "assistant", "content": message.content, **thoughts.fields}
     if not message.calls:
@@ -65,7 +64,7 @@ def _spoken_to_wire(message: AssistantMessage, objects_only: bool) -> dict[str, 
 
 
 def _merged(one: JSON, other: JSON) -> JSON:
-    """Two objects as one, and so are the objects in them; the first goes before the second."""
+    """Merge two objects recursively; values of the first take precedence."""
     if not isinstance(one, Mapping) or not isinstance(other, Mapping):
         return one
     both = {name: _merged(one[name], other[name]) for name in one.keys() & other.keys()}
@@ -88,7 +87,7 @@ def _is_object(text: str) -> bool:
 
 
 def has_unparsed(messages: Sequence[Message]) -> bool:
-    """Whether some call in the conversation has arguments that are not a JSON object."""
+    """Whether any call in the conversation has arguments that are not a JSON object."""
     return any(
         not _is_object(call.arguments)
         for message in messages
@@ -98,7 +97,7 @@ def has_unparsed(messages: Sequence[Message]) -> bool:
 
 
 def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # noqa: A002 - the field's name in the OpenAI protocol
-    """The body of a response that says `reply`."""
+    """Return the body of a chat completion with this reply."""
     said = AssistantMessage(reply.content, reply.calls, reply.thoughts)
     message = _message_to_wire(said, objects_only=False)
     used = reply.usage
@@ -126,11 +125,11 @@ def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # n
 
 
 def plain_message(message: Message, arguments: Callable[[str], object]) -> dict[str, Any]:
-    """A message without thoughts, as chat templates and trainers take it.
+    """Return a message without thoughts, in the form of chat templates and trainers.
 
     Args:
-        message: of a conversation.
-        arguments: reads the text of a call's arguments.
+        message: a message of a conversation.
+        arguments: parses the text of a call's arguments.
     """
     plain: dict[str, Any] = {"role": message.role, "content": message.content}
     if isinstance(message, ToolMessage):
@@ -148,7 +147,7 @@ def plain_message(message: Message, arguments: Callable[[str], object]) -> dict[
 
 
 def sendable(value: JSON) -> JSON:
-    """`value` with every lone surrogate in it replaced by U+FFFD, keys included."""
+    """Return `value` with every lone surrogate replaced by U+FFFD, keys included."""
     if isinstance(value, str):
         return _sendable_text(value)
     if isinstance(value, Mapping):
@@ -162,6 +161,6 @@ def _sendable_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # By way of UTF-16, so that two halves that do make a character become it.
+        # Through UTF-16, so that two halves of a surrogate pair become one character.
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text

@@ -1,7 +1,7 @@
-"""A completion as the events of a stream, in OpenAI's protocol, and back. Pure.
+"""Convert a chat completion to stream events, and back. Pure.
 
-The text and the arguments of calls arrive in pieces, as from a model that writes them, so that a
-client has to put them together.
+Texts and call arguments are split into pieces, as by a real model, so that clients have to join
+them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from toolhop_agents.models.wire_reading import Unreadable
 from toolhop_sandbox.outcome import JSON
 
 PIECE_CHARS = 16
-"""Characters of text or arguments an event; a model writes about four a token."""
+"""Characters of text or arguments per event; a token has about four."""
 DONE = b"data: [DONE]\n\n"
 KIND = "text/event-stream"
 
 
 def events(completion: Mapping[str, JSON], *, with_usage: bool) -> Iterator[bytes]:
-    """The server-sent events of a completion, the last one included.
+    """Yield the server-sent events of a completion, including the final ``[DONE]``.
 
     Args:
-        completion: the body of a response that is not streamed, with at most one choice.
-        with_usage: end with an event that has no choice and the usage, as a request asks by
+        completion: body of a non-streamed response with at most one choice.
+        with_usage: add an event with the usage and no choices, as requested by
             ``stream_options.include_usage``.
     """
     for chunk in chunks(completion, with_usage=with_usage):
@@ -34,7 +34,7 @@ def events(completion: Mapping[str, JSON], *, with_usage: bool) -> Iterator[byte
 
 
 def chunks(completion: Mapping[str, JSON], *, with_usage: bool) -> Iterator[dict[str, JSON]]:
-    """The bodies of these events, in order; see `events`."""
+    """Yield the bodies of the events, in order; see `events`."""
     body: Any = completion
     head = {name: body[name] for name in ("id", "created", "model")}
     head["object"] = "chat.completion.chunk"
@@ -78,22 +78,22 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def assembled(text: str) -> dict[str, Any]:
-    """The body that a response would have had if it were not streamed.
+    """Return the body of the equivalent non-streamed response.
 
     Args:
-        text: the whole stream, of either protocol. Comments and unknown events are passed over.
+        text: the whole stream, in either protocol. Comments and unknown events are ignored.
 
     Raises:
-        Unreadable: it holds no reply, or ends before the reply does.
+        Unreadable: it contains no reply, or ends before the reply does.
     """
     return joined(_events(text))
 
 
 def joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The same of events that were read, as those of a client.
+    """Like `assembled`, from parsed events, for example those of a client.
 
     Raises:
-        Unreadable: see `assembled`; or some event has another shape than the protocol says.
+        Unreadable: see `assembled`; or an event is malformed.
     """
     try:
         return _joined(events)
@@ -110,14 +110,14 @@ def _joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for event in events:
         if event.get("error"):
             return dict(event)
-        if event.get("type") == "error":  # the responses protocol's, with code and message
+        if event.get("type") == "error":  # of the responses protocol, with code and message
             return {"error": dict(event)}
         if str(event.get("type", "")) in _ENDS:
             whole = event.get("response")
             return whole if isinstance(whole, dict) else {}
         used = {name: figure for name, figure in (event.get("usage") or {}).items() if figure}
         body |= {name: part for name, part in event.items() if part and name != "choices"}
-        body["usage"] = usage = {**usage, **used}  # Anthropic tells input first, output last
+        body["usage"] = usage = {**usage, **used}  # Anthropic reports input first, output last
         for choice in event.get("choices") or ():
             finish_reason = choice.get("finish_reason") or finish_reason
             _add(message, choice.get("delta") or {})
@@ -130,15 +130,16 @@ def _joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-"""Events of the responses protocol that hold the whole response."""
+"""Events of the responses protocol that contain the complete response."""
 MOST_PARTS = 128
-"""Of a list, such as that of a reply's calls: a piece that none continues is compared with all."""
+"""Maximum number of parts in a list, such as a reply's calls: a piece that continues none is
+compared with all."""
 _WHOLE = frozenset({"id", "type", "role", "index", "name", "format", "signature"})
-"""Fields of a delta that come whole; the pieces of other texts are joined."""
+"""String fields of a delta that arrive whole; all others arrive in pieces to be joined."""
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-"""Of a stream of events; other ends of lines, such as U+2028, may stand in JSON as they are."""
+"""Line ends in event streams. Others, such as U+2028, may occur unescaped in JSON."""
 
 
 def _events(text: str) -> Iterator[dict[str, Any]]:
@@ -151,7 +152,7 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _add(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Add a piece to a message, or to a part of one."""
+    """Merge a piece into a message, or into a part of one."""
     for name, piece in delta.items():
         before = whole.get(name)
         if isinstance(piece, list) or (piece and isinstance(before, list)):
@@ -166,7 +167,7 @@ def _add(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 
 class _Parts(list[Any]):
-    """A list that is put together; of its parts, those that pieces were added to."""
+    """A list under construction, with the parts that have received pieces."""
 
     def __init__(self, parts: Iterable[Any] = ()) -> None:
         super().__init__(parts)
@@ -174,14 +175,16 @@ class _Parts(list[Any]):
 
 
 def _as_parts(value: object) -> _Parts:
-    """A list of parts; a text is one of them, where others come as lists (Mistral's content)."""
+    """Return the value as a list of parts; a text counts as one (Mistral's content may be
+    either).
+    """
     if isinstance(value, list):
         return value if isinstance(value, _Parts) else _Parts(value)
     return _Parts([{"type": "text", "text": value}] if value else [])
 
 
 def _add_parts(parts: _Parts, pieces: Iterable[Any]) -> None:
-    """Add pieces of a list to the last of the parts that they continue."""
+    """Merge pieces into the parts that they continue, latest first, or append them as new parts."""
     for piece in pieces:
         if len(parts) > MOST_PARTS:
             raise Unreadable(f"a list in the stream has more than {MOST_PARTS} parts")
@@ -195,23 +198,25 @@ def _add_parts(parts: _Parts, pieces: Iterable[Any]) -> None:
             same = next((part for part in others if _continues(piece, part, last=parts[-1])), None)
         if same is None:
             parts.append(same := {})
-            parts.known.clear()  # pieces go to the last part that they fit
+            parts.known.clear()  # pieces belong to the last part that they fit
         parts.known[key] = same
         _add(same, piece)
 
 
 def _begun(piece: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- whatever a server sends as an id
-    """The id of the call that starts with this piece; falsy if the piece continues a call."""
+    """Return the id of the call that this piece begins; falsy if it continues a call."""
     return (piece.get("function") or {}).get("name") and piece.get("id")
 
 
 def _continues(piece: Mapping[str, Any], part: Mapping[str, Any], *, last: object) -> bool:
-    """Whether a piece belongs to a part: by its index, and its type or id where that differs."""
+    """Whether a piece belongs to a part: by its index, and by its type or id if there are
+    several.
+    """
     if piece.get("type", part.get("type")) != part.get("type"):
         return False
-    if piece.get("index") is None:  # texts of thoughts, one after the other; a signature ends each
+    if piece.get("index") is None:  # texts of thoughts in sequence, each ended by a signature
         texts = part.keys() & {"thinking", "text", "summary"}
         return part is last and bool(texts) and not part.get("signature")
-    # Google's endpoint gives each call of a reply the index 0, whole and with an id of its own.
+    # Google's endpoint sends every call whole, with index 0 and its own id.
     other = (begun := _begun(piece)) and part.get("id") not in {None, begun}
     return piece["index"] == part.get("index") and not other

@@ -1,1 +1,1 @@
-"""`toolhop play`: a person plays an item in the terminal."""
+"""`toolhop play`: play an item in the terminal."""

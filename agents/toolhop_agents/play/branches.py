@@ -1,10 +1,11 @@
-"""An item in play at a terminal: step, back, fork, feedback level, score.
+"""An item being played at a terminal: step, back, fork, feedback level, score.
 
-Going back and forking leave the branch in play and open another one: an attempt of its own, with
-a trace that holds the whole way from the first turn. Turns that are shared are not run again. The
-branch that is left ends as errored, with the reason, so that the branch that was played to its end
-is the attempt that counts; the new one's `started` event names it as its parent. Ctrl-C takes back
-the call under way, and whoever types answers for users and tools that are simulated.
+Going back and forking leave the current branch and open another: a new attempt, whose trace holds
+all turns from the first. Shared turns are not run again. The branch left behind ends as errored,
+with the reason, so that the branch played to its end is the attempt that counts; the `started`
+event of the new branch names its parent.
+
+Ctrl-C takes back the current call. The player answers for simulated users and tools.
 """
 
 from __future__ import annotations
@@ -44,49 +45,49 @@ from toolhop_tools.replied import as_json
 INTERRUPTED = "the call was interrupted"
 
 TypedAnswer: TypeAlias = Callable[[Tool, Mapping[str, JSON]], str]
-"""Gets from whoever types what a call of a tool comes to. Raises EOFError or KeyboardInterrupt
-where nothing does."""
+"""Asks the player for the result of a call. Raises EOFError or KeyboardInterrupt if the player
+gives none."""
 
 
 class TakenBack(Exception):
-    """A turn came to nothing, for the reason given, and was taken back."""
+    """Raised when a turn was taken back; the message gives the reason."""
 
 
 class NoWayBack(ValueError):
-    """There is no such turn to go back to, or no failed call to fork at; says why."""
+    """Raised if there is no such turn to go back to, or no failed call to fork at."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeProgress:
-    """Where the agent is."""
+    """The agent's progress in an episode."""
 
     turn: int
-    """The turn to be taken, from 1."""
+    """Number of the next turn, from 1."""
     turn_limit: int | None
     calls: int
     failed: int
     milestones: tuple[Milestone, ...]
-    """The benchmark's steps of the way, each reached or not."""
+    """The benchmark's milestones, each reached or not."""
 
     @property
     def reached(self) -> int:
-        """Milestones that were reached."""
+        """Number of milestones reached."""
         return sum(one.reached for one in self.milestones)
 
     @property
     def last(self) -> bool:
-        """Whether only an answer can come of the turn."""
+        """Whether this is the last turn, which can only be an answer."""
         return self.turn_limit is not None and self.turn >= self.turn_limit
 
     @property
     def place(self) -> str:
-        """The turn in a few letters, such as ``2/9``."""
+        """The turn in short form, such as ``2/9``."""
         return str(self.turn) if self.turn_limit is None else f"{self.turn}/{self.turn_limit}"
 
     def status(self, milestone: str | None) -> str:
-        """The same in a line, such as ``hops 1/3 · turn 2/9 · calls 4, failed 1``.
+        """Return the progress as one line, such as ``hops 1/3 · turn 2/9 · calls 4, failed 1``.
 
-        Without the name of a milestone it does not say how many are reached.
+        If `milestone`, the name of a milestone, is None, the milestones are omitted.
         """
         tells = milestone and self.milestones
         way = f"{milestone}s {self.reached}/{len(self.milestones)} · " if tells else ""
@@ -94,7 +95,7 @@ class EpisodeProgress:
 
 
 def progress(trace: Trace, limits: EpisodeLimits) -> EpisodeProgress:
-    """Where the agent of a trace is."""
+    """Return the agent's progress in a trace."""
     return EpisodeProgress(
         turn=len(trace.replies) + 1,
         turn_limit=limits.turns,
@@ -106,7 +107,7 @@ def progress(trace: Trace, limits: EpisodeLimits) -> EpisodeProgress:
 
 @dataclass(eq=False, slots=True)
 class PendingCall:
-    """A call that waits for what is typed."""
+    """A call that waits for its result to be typed."""
 
     tool: Tool
     arguments: Mapping[str, JSON]
@@ -114,20 +115,20 @@ class PendingCall:
     text: str = ""
 
     def give(self, text: str) -> None:
-        """Let the call go on; to be called where it waits."""
+        """Resume the call with the typed text. Must be called on the event loop."""
         self.text = text
         self.given.set()
 
 
 @dataclass(slots=True)
 class Typist:
-    """Whoever types, as a stand-in (`toolhop_env.responders.Responder`)."""
+    """The player as a stand-in for tools and users (`toolhop_env.responders.Responder`)."""
 
     asked: SimpleQueue[PendingCall | None] = field(default_factory=SimpleQueue)
-    """Calls that wait, for the thread of whoever types; None where no more will come."""
+    """Waiting calls, for the player's thread; None ends the queue."""
 
     async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
-        """What was typed: for a simulated tool the JSON that it is, else a text."""
+        """Return the typed text: as JSON for a simulated tool, else as a string."""
         asked = PendingCall(tool, arguments, anyio.Event())
         self.asked.put(asked)
         await asked.given.wait()
@@ -137,7 +138,7 @@ class Typist:
 
 
 class Branches:
-    """One item in play, over an event loop behind a portal. Enter it with `with`."""
+    """One item in play, on an event loop reached through a portal. Use it as a context manager."""
 
     def __init__(
         self,
@@ -154,14 +155,15 @@ class Branches:
         """Prepare a game; nothing runs before it is entered.
 
         Args:
-            portal: to the loop that everything runs in.
-            sandbox: an entered sandbox; one session of it is leased at a time.
-            store: gets the trace of each branch.
-            unit: what is played; each branch is the next attempt at it.
-            setting: of the first branch. The next ones have the feedback level that was in force.
-            typist: whoever types, where `stand_ins` has it.
-            stand_ins: who answers tools that are simulated, and questions to the user.
-            resume_from: whole turns of an earlier game, which the first branch begins with.
+            portal: portal to the loop in which everything runs.
+            sandbox: an entered sandbox; one session at a time is leased from it.
+            store: store for the trace of each branch.
+            unit: the work to play; each branch is its next attempt.
+            setting: setting of the first branch. Later branches take over the current feedback
+                level.
+            typist: the player, if `stand_ins` includes one.
+            stand_ins: responders for simulated tools and for questions to the user.
+            resume_from: complete turns of an earlier game, with which the first branch begins.
         """
         self._portal, self._sandbox, self._store = portal, sandbox, store
         self._unit, self._setting = unit, setting
@@ -170,31 +172,31 @@ class Branches:
         self._leases = AsyncExitStack()
         self._episode: Episode | None = None
         self.count = 0
-        """Branches so far, the one in play included."""
+        """Number of branches so far, including the current one."""
 
     @property
     def episode(self) -> Episode:
-        """The branch in play."""
+        """The current branch."""
         if self._episode is None:
             raise RuntimeError("no branch is open: enter the game with `with` first")
         return self._episode
 
     @property
     def path(self) -> Path:
-        """The trace file of the branch in play."""
+        """The trace file of the current branch."""
         return self._store.path(self.episode.name)
 
     @property
     def progress(self) -> EpisodeProgress:
-        """How far the branch in play is."""
+        """The progress of the current branch."""
         return progress(self.episode.trace, self.episode.setting.limits)
 
     def __enter__(self) -> Self:
         """Open the first branch.
 
         Raises:
-            SandboxError: no worker can be had.
-            MissingResponder: a tool needs a stand-in that is not given.
+            SandboxError: no worker is available.
+            MissingResponder: a tool needs a stand-in that was not given.
         """
         self._portal.call(self._open, self._resume_from, self._setting.feedback)
         return self
@@ -226,21 +228,22 @@ class Branches:
         self.episode.end(Ending.ERRORED, reason)
 
     def back_to(self, turn: int) -> None:
-        """Resume from before `turn`, in a branch of its own. The feedback level stays as it is.
+        """Resume from before `turn`, in a new branch with the same feedback level.
 
         Raises:
-            ValueError: no such turn was reached.
+            ValueError: the turn was never reached.
         """
         self._portal.call(self._back_to, turn, "the agent went back")
 
     def fork(self, level: Verbosity) -> Step | None:
-        """Resume from the first failed call, in a branch of its own, as if under `level`.
+        """Resume from the first failed call, in a new branch, as if feedback had been at `level`.
 
-        The turns up to that call are shared; what was reported of it reads as under `level`. A
-        branch that has ended keeps its end, and its score.
+        The turns up to that call are shared; the call's feedback is rewritten for `level`. A branch
+        that has ended keeps its ending and its score.
 
         Returns:
-            What the forked turn led to where a limit had cut it off, so that it was taken again.
+        The result of the forked turn if a limit had cut it off, so that it was taken again; else
+        None.
 
         Raises:
             NoWayBack: no call has failed.
@@ -253,16 +256,16 @@ class Branches:
         return None if found.reply is None else self.step(found.reply)
 
     def step(self, reply: Reply, answer: TypedAnswer | None = None) -> Step:
-        """Take a turn. Ctrl-C stops the call that is under way.
+        """Take a turn. Ctrl-C stops the current call.
 
         Args:
-            reply: the turn.
-            answer: answers the calls that wait for what is typed.
+            reply: the agent's turn.
+            answer: answers the calls that wait for the player.
 
         Raises:
-            TakenBack: it was stopped, or the sandbox lost the call.
+            TakenBack: the turn was stopped, or the sandbox lost the call.
             EpisodeOver: the branch has ended.
-            SandboxUnavailable: the sandbox can start no worker any more.
+            SandboxUnavailable: the sandbox can no longer start a worker.
         """
         scopes: list[anyio.CancelScope] = []
         interrupts: list[object] = []
@@ -298,15 +301,15 @@ class Branches:
             return step.result()
 
     def score(self) -> Verdict:
-        """The score of the branch in play; errored while it goes on."""
+        """Return the score of the current branch; errored until it ends."""
         return score(self.episode.trace)
 
 
 @contextmanager
 def _on_interrupt(act: Callable[..., None]) -> Iterator[None]:
-    """`act` instead of KeyboardInterrupt, which could come while the call is being handed over."""
+    """Call `act` on Ctrl-C; a KeyboardInterrupt could come while the call is being handed over."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
+        yield  # only the main thread can handle signals
         return
     before = signal.signal(signal.SIGINT, act)
     try:

@@ -1,4 +1,4 @@
-"""`toolhop play`: play an item yourself, in the terminal or from a script's pipe."""
+"""`toolhop play`: play an item yourself, in the terminal or from a pipe."""
 
 from __future__ import annotations
 
@@ -109,22 +109,22 @@ def play(
 
 
 def shown_by(hops: bool, gold: bool) -> frozenset[str]:
-    """What a person is told that no model sees."""
+    """Return the names of the hints that the player sees and no model does."""
     return frozenset(name for name, on in ((HOPS, hops), (GOLD, gold)) if on)
 
 
 def player(shown: Iterable[str]) -> str:
-    """The agent's name, such as ``person`` or ``person:gold+hops``."""
+    """Return the agent's name, such as ``person`` or ``person:gold+hops``."""
     return ":".join(filter(None, (AGENT, "+".join(sorted(shown)))))
 
 
 def shown_to(agent: str) -> frozenset[str]:
-    """What `player` put into a name."""
+    """Return the hints named in an agent's name, as `player` wrote them."""
     return frozenset(filter(None, agent.partition(":")[2].split("+")))
 
 
 def _only(ctx: click.Context, allowed: set[str]) -> None:
-    """See that nothing was given beside --resume that the game's own settings say."""
+    """Reject flags that --resume takes from the stored game."""
     for flag in ctx.command.params:
         name = flag.name or ""
         if name not in allowed and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -135,12 +135,12 @@ def _only(ctx: click.Context, allowed: set[str]) -> None:
 def left_game(
     folder: Path, log_dir: Path, shown: frozenset[str] = frozenset()
 ) -> tuple[RunSettings, DataSet, Item, Trace | None]:
-    """A game that was left: its settings, data and item, and its turns so far.
+    """Read an unfinished game: its settings, data and item, and its turns so far.
 
-    The name has what was told before and what is `shown` from here on.
+    The agent's name lists the hints shown before, and those `shown` from now on.
 
     Raises:
-        StoreError: the folder holds none, or it is over.
+        StoreError: the folder holds no game, or the game is over.
     """
     store = RunStore.open(folder)
     settings = settings_of(store)
@@ -161,10 +161,10 @@ def left_game(
 
 
 def choose(dataset: DataSet, wanted: str, seed: int) -> Item:
-    """The item by id; one of those that fit a pattern, or of all, by the seed.
+    """Return the item with this id, or a random item that matches the pattern.
 
     Raises:
-        BadChoice: there is none; names the nearest ids.
+        BadChoice: no item matches; the message names the nearest ids.
     """
     if wanted == RANDOM and RANDOM not in dataset.by_id:
         fitting = dataset.items
@@ -176,7 +176,7 @@ def choose(dataset: DataSet, wanted: str, seed: int) -> Item:
 
 
 def mode_of(item: Item, wanted: str | None) -> str:
-    """The mode that is asked for, else the first of the item's benchmark.
+    """Return the requested mode, or the first mode of the item's benchmark.
 
     Raises:
         BadChoice: the benchmark has no such mode.
@@ -192,12 +192,12 @@ def mode_of(item: Item, wanted: str | None) -> str:
 
 
 def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None) -> None:
-    """Play `item`, after the turns `begun`, to its end over a sandbox and a run folder of its own.
+    """Play `item` to its end, after the turns in `begun`, with its own sandbox and run folder.
 
     Raises:
-        SandboxError, StoreError: nothing can be run, or nothing kept, any more.
+        SandboxError, StoreError: nothing more can be run, or nothing more can be stored.
     """
-    # rich and prompt_toolkit are imported for a game alone: help has to be instant.
+    # rich and prompt_toolkit are imported only for a game: help must be instant.
     from anyio.from_thread import start_blocking_portal
 
     from toolhop_agents.play.branches import Branches, Typist
@@ -247,14 +247,14 @@ def _screen() -> Screen:
 
     from toolhop_agents.play.screen import Screen
 
-    # What the terminal's encoding lacks is shown as a question mark instead of ending the game.
+    # Characters outside the terminal's encoding become question marks instead of errors.
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     return Screen(Console())
 
 
 def _lines(screen: Screen, tools: Callable[[], Sequence[Tool]]) -> Lines:
-    """The keyboard where there is a terminal, else the lines of standard input."""
+    """Read from the keyboard if there is a terminal, else from standard input."""
     from toolhop_agents.play.prompt import PipedLines, TerminalLines
 
     if sys.stdin.isatty() and sys.stdout.isatty():

@@ -1,13 +1,13 @@
-"""What a typed line means. Pure; nothing is repaired: a call's JSON goes on as it was typed.
+"""Parse typed lines. Pure, and nothing is repaired: a call's JSON is passed on as typed.
 
-    tool {"a": 1}            the text after the name, raw
-    tool a=1 b="some text"   values as JSON, bare words and 'quoted text' as strings
-    tool(a=1, b="text")      the same as the examples in tools' descriptions have it
-    tool                     to be asked for each argument
-    one … && two …           parallel calls of one turn
-    :command …               everything else, see `COMMANDS`
+    tool {"a": 1}            passes the text after the name unchanged
+    tool a=1 b="some text"   reads values as JSON, bare words and 'quoted text' as strings
+    tool(a=1, b="text")      the same, as written in the examples of tool descriptions
+    tool                     asks for each argument
+    one … && two …           makes parallel calls in one turn
+    :command …               does anything else, see `COMMANDS`
 
-What can only be a slip (a sentence, a mistyped tool name) is reported and takes no turn.
+An obvious mistake (a sentence, a mistyped tool name) is reported and takes no turn.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "help": ("", "this list"),
     "quit": ("", "leave without an answer"),
 }
-"""By name: what follows it, and what it does."""
+"""What follows each command, and what it does, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class TypedCall:
-    """One call as typed."""
+    """A call, as typed."""
 
     name: str
     arguments: str | None
-    """The arguments' text; None where they are to be asked for one by one."""
+    """The text of the arguments; None if the player is to be asked for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,21 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Misread:
-    """A line that means nothing; says why and what would."""
+    """A line that means nothing. The message says why, and what to type instead."""
 
     message: str
 
 
 Input: TypeAlias = Command | Turn | Misread | None
-"""None is an empty line."""
+"""A parsed line; None for an empty one."""
 
 
 class _Slip(ValueError):
-    """Carries the message of a `Misread`."""
+    """Raised with the message of a `Misread`."""
 
 
 def parse(line: str, tools: Collection[str]) -> Input:
-    """Read a line, given the names of the tools on offer."""
+    """Parse a line; `tools` are the names of the available tools."""
     line = line.strip()
     if not line:
         return None
@@ -108,7 +108,7 @@ _QUOTED_OR_JOINT = re.compile(r"""("(?:\\.|[^"\\])*"|(?<==)'[^']*')|(?:^|(?<=\s)
 
 
 def parts(line: str) -> list[str]:
-    """The line cut at each ``&&`` that stands between spaces and not within quotes."""
+    """Split the line at each ``&&`` that has spaces around it and is not within quotes."""
     cuts = [match.span() for match in _QUOTED_OR_JOINT.finditer(line) if match[1] is None]
     starts = [0, *(end for _, end in cuts)]
     ends = [*(start for start, _ in cuts), len(line)]
@@ -166,16 +166,16 @@ _TO_COMMA = (
     re.compile(r"\s*,?\s*"),
 )
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
-"""Read within parentheses only, which are Python's way of writing a call."""
+"""JSON for Python's literals, which are read only within parentheses."""
 _Forms: TypeAlias = tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
-"""Of a text in single quotes, of a bare word, and of what stands between pairs."""
+"""Patterns of a single-quoted text, of a bare word, and of the separator between pairs."""
 
 
 def arguments_text(text: str, *, commas: bool = False) -> str:
-    """A JSON object's text from ``name=value`` pairs; JSON values keep the letters typed.
+    """Convert ``name=value`` pairs to the text of a JSON object; JSON values are copied as typed.
 
     Raises:
-        ValueError: it is no such list; says where.
+        ValueError: the text is not such a list; the message says where.
     """
     forms = _TO_COMMA if commas else _TO_SPACE
     found: dict[str, str] = {}
@@ -199,7 +199,7 @@ def arguments_text(text: str, *, commas: bool = False) -> str:
 
 
 def _value(name: str, text: str, place: int, forms: _Forms) -> tuple[str, int]:
-    """The JSON text of the value at `place`, and where it ends."""
+    """Return the JSON text of the value at `place`, and the position of its end."""
     quotes, bare, _ = forms
     comma = "," if forms is _TO_COMMA else ""
     try:

@@ -1,8 +1,8 @@
-"""A call filled in parameter by parameter, from the tool's JSON Schema. Pure.
+"""A form that asks for a call's arguments one by one, from the tool's JSON Schema. Pure.
 
-`fill(document)` is a generator: `next` gives the first parameter to ask for; `send` takes what
-was typed and gives the next one, or the same again with what was wrong; it returns the arguments
-object's text.
+`fill(document)` is a generator: `next` returns the first parameter to ask for. `send` takes the
+typed text, and returns the next parameter, or the same one with what was wrong. The generator
+returns the text of the arguments object.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
 CANCEL = ":cancel"
-"""Typed for a value, it leaves the form."""
+"""Typed instead of a value to leave the form."""
 BACK = ":back"
-"""Typed for a value, it goes to the field before."""
+"""Typed instead of a value to return to the previous field."""
 
 
 class Cancelled(Exception):
-    """The form was left; no call is to be made."""
+    """Raised when the form was left; no call is made."""
 
 
 class _OneBack(Exception):
-    """The field before is asked for again."""
+    """Raised to return to the previous field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a tool, as its schema describes it."""
+    """A parameter of a tool, as described by its schema."""
 
     name: str
     required: bool
@@ -40,17 +40,17 @@ class Parameter:
 
     @property
     def types(self) -> frozenset[str]:
-        """Type names that the schema allows; empty where it does not say."""
+        """Type names that the schema allows; empty if it names none."""
         return _types(self.schema)
 
     @property
     def kind(self) -> str:
-        """The types in words, such as ``array of integer``."""
+        """The types as text, such as ``array of integer``."""
         return _kind(self.schema)
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Values to choose from, as they are typed; empty where anything may be given."""
+        """Values to choose from, as typed; empty if any value may be given."""
         options = self.schema.get("enum")
         if isinstance(options, list):
             return tuple(_typed(option) for option in options)
@@ -59,19 +59,20 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class ParameterRequest:
-    """The parameter to ask for, and what was wrong with the value given before, if any."""
+    """A parameter to ask for, and what was wrong with the previous value, if any."""
 
     parameter: Parameter
     trouble: str = ""
 
 
 class Unfit(ValueError):
-    """A text that gives no value of the parameter; says what would."""
+    """Raised for a text that is not a valid value; the message says what would be."""
 
 
 def parameters(document: ToolSchema) -> tuple[Parameter, ...]:
-    """The tool's parameters, required ones first; some documents require what they do not
-    describe.
+    """Return the tool's parameters, required ones first.
+
+    Some schemas require parameters that they do not describe.
     """
     described = _schema(document.parameters.get("properties"))
     required = document.parameters.get("required")
@@ -82,8 +83,9 @@ def parameters(document: ToolSchema) -> tuple[Parameter, ...]:
 
 
 def fill(document: ToolSchema) -> Generator[ParameterRequest, str, str]:
-    """Ask for each parameter until its value fits; an empty text skips an optional one, and `BACK`
-    asks for the one before again.
+    """Ask for each parameter until its value is valid.
+
+    An empty text skips an optional parameter, and `BACK` returns to the previous one.
 
     Raises:
         Cancelled: `CANCEL` was sent.
@@ -109,11 +111,11 @@ def fill(document: ToolSchema) -> Generator[ParameterRequest, str, str]:
 
 
 def read(parameter: Parameter, text: str, validator: Validator) -> JSON:
-    """The value that `text` gives, of the readings the first that fits the schema.
+    """Return the first reading of `text` that is valid under the schema.
 
     Raises:
-        Unfit: none does.
-        Cancelled: it is the word that leaves the form.
+        Unfit: no reading is valid.
+        Cancelled: the text is `CANCEL`.
     """
     if text == CANCEL:
         raise Cancelled
@@ -134,7 +136,7 @@ def read(parameter: Parameter, text: str, validator: Validator) -> JSON:
 
 
 def readings(schema: Mapping[str, JSON], text: str) -> Iterator[JSON]:
-    """What a typed text may mean, the likeliest first."""
+    """Yield the possible readings of a typed text, most likely first."""
     options = schema.get("enum")
     if isinstance(options, list):
         yield from (option for option in options if _typed(option) == text)
@@ -158,7 +160,7 @@ _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def _json(text: str) -> tuple[JSON, str | None]:
-    """The JSON value of a text, or why it is none."""
+    """Return the JSON value of a text and None, or None and the error."""
     try:
         return strict_json(text), None
     except (ValueError, RecursionError) as error:
@@ -166,7 +168,7 @@ def _json(text: str) -> tuple[JSON, str | None]:
 
 
 def _for_nothing(parameter: Parameter) -> JSON:
-    """What an empty text gives for a required parameter: its default, if it has one."""
+    """Return the default of a required parameter that was left empty, or raise `Unfit`."""
     if "default" in parameter.schema:
         return parameter.schema["default"]
     hint = '; "" gives the empty text' if "string" in parameter.types else ""
@@ -174,7 +176,7 @@ def _for_nothing(parameter: Parameter) -> JSON:
 
 
 def _problems(name: str, value: JSON, validator: Validator) -> list[Problem]:
-    """What the schema has against this one argument."""
+    """Return the validation problems of this one argument."""
     (tool,) = validator.documents
     prefixes = (f"{name}.", f"{name}[")
     return [
@@ -199,7 +201,7 @@ def _reported(parameter: Parameter, text: str, problems: list[Problem]) -> str:
 
 
 def _typed(value: JSON) -> str:
-    """A value as a person types it: texts without quotes."""
+    """Format a value as a person would type it: strings without quotes."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""The dialogue: a line is read, acted upon, and shown, until the episode is over."""
+"""The dialogue: read a line, act on it and show the result, until the episode is over."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ TAG = "<answer>"
 
 
 def target_turn(trace: Trace, steps: str) -> int:
-    """The turn that is to be taken next after going back `steps` (the text typed; empty is 1).
+    """Return the number of the next turn after going back `steps` turns (typed text; empty means
+    1).
 
     Raises:
-        NoWayBack: `steps` is not a number, or more than were taken.
+        NoWayBack: `steps` is not a number, or exceeds the turns taken.
     """
     done = len(trace.replies)
     steps = steps or "1"
@@ -44,14 +45,14 @@ def target_turn(trace: Trace, steps: str) -> int:
 
 
 def answer_reply(trace: Trace, text: str, wall_s: float = 0.0) -> Reply:
-    """The final reply: in the answer tag where the prompt asks for it and the text brings none."""
+    """Return the final reply, with the answer tag added if the prompt asks for it."""
     asked = any(TAG in message.content for message in trace.started.messages)
     bare = asked and tagged_answer(text) is None
     return Reply(f"{TAG}{text}</answer>" if bare else text, wall_s=wall_s)
 
 
 class Game:
-    """One item, played by whoever types."""
+    """One item, played by a person."""
 
     def __init__(
         self,
@@ -60,10 +61,11 @@ class Game:
         lines: Lines,
         shown: frozenset[str] = frozenset(),
     ) -> None:
-        """Over open branches.
+        """Start a game over open branches.
 
-        Of `shown`, ``hops`` lets each prompt and `:score` say how far the chain is, and ``gold``
-        lets `:score` and the end tell the gold answers. No model sees either.
+        If `shown` contains ``hops``, each prompt and `:score` show the progress along the chain; if
+        it contains ``gold``, `:score` and the final screen show the gold answers. No model sees
+        either.
         """
         self._branches = branches
         self._screen = screen
@@ -110,10 +112,10 @@ class Game:
         )
 
     def play(self) -> None:
-        """Until an answer, a limit, `:quit` or the end of the input.
+        """Play until an answer, a limit, `:quit` or the end of the input.
 
         Raises:
-            SandboxError: the sandbox can run nothing any more. What was played is kept.
+            SandboxError: the sandbox can run nothing more; the turns so far are stored.
             StoreError: the trace cannot be written.
         """
         setting, limit = self._episode.setting, self._branches.progress.turn_limit
@@ -171,7 +173,9 @@ class Game:
                 self._screen.note('say which call, with its arguments: :check tool {"a": 1}')
 
     def _wrong(self, calls: Sequence[tuple[str, str]]) -> str:
-        """What would keep calls from being run, in the same detail as failed calls."""
+        """Describe why calls would be rejected, in the same detail as the feedback on failed
+        calls.
+        """
         validator = Validator(list(self._tools.values()))
         found = [(name, validator.check(name, text)) for name, text in calls]
         rejected = [(name, one) for name, one in found if isinstance(one, Rejected)]
@@ -183,7 +187,7 @@ class Game:
         return f"The call would not be run. {reasons}"
 
     def _sends(self, calls: Sequence[RawCall]) -> bool:
-        """Whether calls are made that somebody who can be asked might not want to make."""
+        """Whether to make the calls; if they would be rejected, ask the player, if possible."""
         wrong = self._wrong([(call.name, call.arguments) for call in calls])
         if not wrong or not self._lines.live:
             return True
@@ -210,7 +214,7 @@ class Game:
         self._take(Reply(calls=tuple(calls), wall_s=self._elapsed()))
 
     def _fill(self, tool: str) -> str:
-        """Ask for the arguments of a call; their text."""
+        """Ask for the arguments of a call and return them as text."""
         form = fill(self._tools[tool])
         asked = None
         try:
@@ -246,7 +250,7 @@ class Game:
             self._screen.tools(new)
 
     def _stand_in(self, tool: Tool, arguments: Mapping[str, JSON]) -> str:
-        """What is typed in the place of the user, or of a tool that is simulated."""
+        """Ask the player to answer in place of the user or of a simulated tool."""
         self._screen.stand_in(tool, arguments)
         return self._lines.line("you answer> ")
 

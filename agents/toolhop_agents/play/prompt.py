@@ -1,4 +1,4 @@
-"""Where typed lines come from: a terminal with completion and history, or any other stream."""
+"""Sources of typed lines: a terminal with completion and history, or any other stream."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class PipedLines:
     """Lines of a file or pipe, echoed so that the output reads as a transcript."""
 
     live = False
-    """Whether somebody can be asked back."""
+    """Whether a person can answer questions."""
 
     def __init__(self, stream: TextIO, echo: Callable[[str], None]) -> None:
-        """`echo` is given each prompt together with the line that answered it."""
+        """Read from `stream`; `echo` receives each prompt together with its line."""
         self._stream = stream
         self._echo = echo
 
     def line(self, prompt: str, status: str = "") -> str:
-        """A line of the game; Ctrl-C ends the input.
+        """Read a line of the game; Ctrl-C ends the input.
 
         Raises:
-            EOFError: there are no more.
+            EOFError: the input has ended.
         """
         try:
             text = self._stream.readline()
@@ -48,7 +48,7 @@ class PipedLines:
         return text
 
     def value(self, prompt: str, parameter: Parameter) -> str:
-        """A value of a form; raises as `line` does."""
+        """Read a value for a form; raises as `line` does."""
         return self.line(prompt)
 
 
@@ -58,7 +58,7 @@ class TerminalLines:
     live = True
 
     def __init__(self, tools: Callable[[], Mapping[str, ToolSchema]]) -> None:
-        """For the tools on offer by name, which may change."""
+        """Read from the terminal; `tools` returns the tools currently available, by name."""
         self._lines: PromptSession[str] = PromptSession(
             history=open_history(history_file()),
             completer=_Tab(lambda text: candidates(text, tools())),
@@ -67,27 +67,27 @@ class TerminalLines:
         self._values: PromptSession[str] = PromptSession(complete_while_typing=False)
 
     def line(self, prompt: str, status: str = "") -> str:
-        """A line of the game, `status` above it.
+        """Read a line of the game, with `status` above it.
 
         Raises:
-            EOFError: there are no more.
-            KeyboardInterrupt: Ctrl-C; the line is dropped.
+            EOFError: the input has ended.
+            KeyboardInterrupt: Ctrl-C was pressed; the line is dropped.
         """
-        # A toolbar of the library's is shown by terminals alone that tell where the cursor is.
+        # Not a toolbar: only terminals that report the cursor position show one.
         return self._lines.prompt(f"{status}\n{prompt}" if status else prompt)
 
     def value(self, prompt: str, parameter: Parameter) -> str:
-        """A value of a form, which is kept in no history; raises as `line` does."""
+        """Read a value for a form, without storing it in the history; raises as `line` does."""
         tab = _Tab(lambda text: choices(parameter, text))
         return self._values.prompt(prompt, completer=tab)
 
 
 Lines: TypeAlias = PipedLines | TerminalLines
-"""Whoever types."""
+"""A source of typed lines."""
 
 
 class _Tab(Completer):
-    """Candidates of ours in prompt_toolkit's form."""
+    """A completer that converts our candidates to prompt_toolkit's type."""
 
     def __init__(self, source: Callable[[str], list[Continuation]]) -> None:
         self._source = source
@@ -105,7 +105,7 @@ class _Tab(Completer):
 
 
 class _SafeHistory(FileHistory):
-    """A history that is kept as far as the disk allows."""
+    """A file history that ignores write errors."""
 
     def load_history_strings(self) -> list[str]:
         try:
@@ -121,14 +121,14 @@ class _SafeHistory(FileHistory):
 
 
 def history_file() -> Path:
-    """Where typed lines are kept from game to game: the user's state folder (XDG)."""
+    """Return the file for the history of typed lines, in the user's state folder (XDG)."""
     state = os.environ.get("XDG_STATE_HOME", "")
     root = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
     return root / "toolhop" / "play_history"
 
 
 def open_history(path: Path) -> History:
-    """The history in `path`, made readable to its owner alone; in memory where it cannot be."""
+    """Open the history in `path`, readable only by its owner; in memory if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
@@ -142,16 +142,16 @@ def open_history(path: Path) -> History:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """A way to go on."""
+    """One possible completion of the typed text."""
 
     text: str
-    """Replaces the last `replaces` characters before the cursor."""
+    """Text that replaces the last `replaces` characters before the cursor."""
     replaces: int
     about: str = ""
 
 
 def candidates(text: str, tools: Mapping[str, ToolSchema]) -> list[Continuation]:
-    """How a line that begins with `text` may go on, given the tools on offer."""
+    """Return the completions of a line that begins with `text`; `tools` are the available tools."""
     text = text.lstrip()
     if text.startswith(":"):
         found = _of_command(text[1:], tools)
@@ -207,7 +207,7 @@ def _of_call(text: str, tools: Mapping[str, ToolSchema]) -> Iterator[Continuatio
 
 
 def _in_object(text: str, known: Mapping[str, Parameter]) -> Iterator[Continuation]:
-    """Names and enum values within a JSON object that is being typed."""
+    """Yield the names and enum values that complete an unfinished JSON object."""
     tail = text[max(text.rfind("{"), text.rfind(",")) :]
     if (value := _ENUM.search(tail)) and value.end() == len(tail):
         if value[1] in known:
@@ -221,7 +221,7 @@ def _in_object(text: str, known: Mapping[str, Parameter]) -> Iterator[Continuati
 
 
 def _values(parameter: Parameter, start: str, *, quoted: bool = False) -> Iterator[Continuation]:
-    """Choices that begin with `start`, in quotes where the form of the call wants them."""
+    """Yield choices that begin with `start`, in quotes if `quoted`."""
     texts = "string" in parameter.types
     for choice in parameter.choices:
         if choice.startswith(start.lstrip('"')):
@@ -230,7 +230,7 @@ def _values(parameter: Parameter, start: str, *, quoted: bool = False) -> Iterat
 
 
 def choices(parameter: Parameter, text: str) -> list[Continuation]:
-    """How a value typed into a form may go on."""
+    """Return the completions of a value typed into a form."""
     start = text.lstrip()
     fitting = (choice for choice in parameter.choices if choice.startswith(start))
     return [Continuation(choice, len(start)) for choice in fitting]

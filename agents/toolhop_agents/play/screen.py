@@ -1,5 +1,7 @@
-"""What the agent sees. All text of items and tools is foreign: shown as letters, never as markup
-or control sequences.
+"""The display of a game.
+
+All text from items and tools is untrusted: it is shown literally, never as markup or control
+sequences.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item, RecordedTable, Simulated, Tool, ToolSchema
 
 SHOWN_CHARS = 4_000
-"""Letters of a result that are shown; the trace has them all."""
+"""Maximum characters of a result that are shown; the trace has them all."""
 HISTORY_CHARS = 300
 LABEL = 26
-"""Letters of a label in the result."""
+"""Width of a label on the result screen, in characters."""
 
 MODE_LINES = {
     "mandatory": "Take every step with a tool, then answer.",
@@ -50,7 +52,7 @@ ENDINGS = {
 
 
 def foreign(text: str, style: str = "", *, most: int = SHOWN_CHARS) -> Text:
-    """Text of others, made harmless, and cut with a note of how much is left out."""
+    """Make untrusted text safe; if it is cut, note how many characters are missing."""
     left = len(text) - most
     body = plain(text[:most], style)
     if left > 0:
@@ -59,13 +61,13 @@ def foreign(text: str, style: str = "", *, most: int = SHOWN_CHARS) -> Text:
 
 
 class Screen:
-    """Writes to a console; knows nothing of the game's course."""
+    """Writes to a console; it has no knowledge of the game's state."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
     def write(self, part: RenderableType = "", *, indent: int = 0) -> None:
-        """A part; long lines are left to whoever reads where the output is not a terminal."""
+        """Write a part; long lines are not wrapped if the output is not a terminal."""
         wraps = self._console.is_terminal
         if wraps and indent:
             part = Padding(part, (0, 0, 0, indent))
@@ -75,15 +77,15 @@ class Screen:
         self._console.print(part, soft_wrap=not wraps, markup=False, highlight=False, emoji=False)
 
     def note(self, text: str) -> None:
-        """A word from the game."""
+        """Write a message from the game."""
         self.write(foreign(text, "yellow"))
 
     def echo(self, text: str) -> None:
-        """A prompt and the line that answered it."""
+        """Write a prompt and the line that answered it."""
         self.write(foreign(text, "bold"))
 
     def item(self, item: Item, tools: Sequence[ToolSchema], mode: str, place: str) -> None:
-        """The start of a game."""
+        """Write the first screen of a game."""
         self.write(Rule(foreign(f"{item.id} · {item.domain}"), align="left"))
         self.question(item)
         self.write()
@@ -96,23 +98,23 @@ class Screen:
             self.write(Text(line, "dim"))
 
     def question(self, item: Item) -> None:
-        """The question."""
+        """Write the question."""
         self.write(foreign(item.question, "bold"))
 
     def prompt(self, messages: Sequence[SystemMessage | UserMessage]) -> None:
-        """What a model is sent, where one reply to it is all."""
+        """Write the messages that a model is sent, if the mode allows only one reply."""
         for message in messages:
             self.write(foreign(message.content), indent=2)
 
     def tools(self, tools: Sequence[ToolSchema]) -> None:
-        """All tools; a star marks a required argument."""
+        """Write all tools; a star marks a required argument."""
         for tool in tools:
             self.tool(tool)
         if not tools:
             self.note("There are no tools in this mode.")
 
     def tool(self, tool: ToolSchema) -> None:
-        """One tool."""
+        """Write the description of one tool."""
         self.write(foreign(tool.name, "bold cyan"))
         self.write(foreign(tool.description.strip()), indent=2)
         rows = list(parameter_rows(tool.parameters))
@@ -124,7 +126,7 @@ class Screen:
         self.write()
 
     def parameter(self, parameter: Parameter) -> None:
-        """What a form asks for next."""
+        """Write the parameter that a form asks for next."""
         for name, kind, about in parameter_rows(
             {"properties": {parameter.name: dict(parameter.schema)}}
         ):
@@ -136,12 +138,12 @@ class Screen:
         self.write(Text.assemble(*parts), indent=indent)
 
     def form(self, tool: str) -> None:
-        """The head of a form."""
+        """Write the head of a form."""
         ways = f"{BACK} goes to the one before, {CANCEL} or Ctrl-C leaves"
         self.write(Text(f"Arguments of {tool}, one by one; {ways}.", "dim"))
 
     def called(self, call: Called, most: int = SHOWN_CHARS) -> None:
-        """A call and its feedback; of a failure no more than the feedback itself tells."""
+        """Write a call and its feedback; for a failed call, only the feedback is shown."""
         head = Text.assemble(
             foreign(call.raw.name, "cyan"), " ", foreign(call.raw.arguments, most=most)
         )
@@ -152,7 +154,7 @@ class Screen:
         self.write(Text.assemble(mark, foreign(call.feedback, most=most)), indent=2)
 
     def stand_in(self, tool: Tool, arguments: Mapping[str, JSON]) -> None:
-        """A call that whoever types has to answer."""
+        """Write a call that the player has to answer."""
         simulated = isinstance(tool.body, Simulated | RecordedTable)
         place = "this tool, which is simulated" if simulated else "the user, who is asked"
         text = json.dumps(dict(arguments), ensure_ascii=False)
@@ -162,7 +164,7 @@ class Screen:
             self.write(foreign(tool.body.instruction, "dim"), indent=2)
 
     def history(self, trace: Trace) -> None:
-        """All turns so far."""
+        """Write all turns so far."""
         for reply in trace.replies:
             self.write(Text(f"turn {reply.turn}", "bold"))
             for call in trace.calls:
@@ -172,7 +174,9 @@ class Screen:
             self.note("No turn has been taken yet.")
 
     def progress(self, now: EpisodeProgress, milestone: str | None, gold: str | None) -> None:
-        """How far the agent is; by milestones where they have a name; with `gold`, the answers."""
+        """Write the agent's progress; by milestones if they have a name; with `gold`, the
+        answers.
+        """
         if milestone and now.milestones:
             self.write(Text(f"{milestone}s reached: {now.reached} of {len(now.milestones)}"))
         self.write(Text(f"calls: {now.calls}, failed: {now.failed}; turn {now.place} is next"))
@@ -187,7 +191,7 @@ class Screen:
         self.write(Text.assemble("answer: ", foreign(gold, "green")))
 
     def help(self) -> None:
-        """How calls are written, and the commands."""
+        """Write the syntax of calls, and the commands."""
         for line in _CALLS:
             self.write(Text(line))
         self.write()
@@ -201,7 +205,7 @@ class Screen:
     def end(
         self, benchmark: Benchmark, verdict: Verdict, ending: Ending | None, gold: str | None
     ) -> None:
-        """The result."""
+        """Write the result."""
         self.write(Rule())
         self.write(Text(ENDINGS.get(ending, "The game is over.") if ending else "", "bold"))
         if isinstance(verdict, Errored):
@@ -213,11 +217,11 @@ class Screen:
             self.write(Text.assemble((f"{'gold answer':<{LABEL}}", "dim"), foreign(gold, "green")))
 
     def left(self, resume: str) -> None:
-        """How a game that was left goes on."""
+        """Write the command that resumes an unfinished game."""
         self.write(Text.assemble((f"{'resume with':<{LABEL}}", "dim"), foreign(resume)))
 
     def saved(self, path: Path, branches: int) -> None:
-        """Where the trace is."""
+        """Write the location of the trace."""
         self.write(Text.assemble((f"{'trace':<{LABEL}}", "dim"), foreign(str(path))))
         if branches > 1:
             others = "the branch" if branches == 2 else f"the {branches - 1} branches"
@@ -242,7 +246,7 @@ _CALLS = (
 
 
 def _result(benchmark: Benchmark, score: Score) -> list[tuple[str, Text]]:
-    """What each scorer says of the answer, the other measures that have something, and conduct."""
+    """Return labelled rows: each scorer's verdict, other measures with a value, and conduct."""
     conduct, answers = score.conduct, benchmark.answer_measures
     failed = ", ".join(f"{code.value} {count}" for code, count in conduct.errors.items())
     known = [m for m in benchmark.measures if m.in_tables and m.of(score) is not None]

@@ -1,1 +1,1 @@
-"""One HTML file a report: figures, and every episode to read. See docs/report.md."""
+"""One HTML file per report, with figures and every episode. See docs/report.md."""

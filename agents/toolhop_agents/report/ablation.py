@@ -1,4 +1,4 @@
-"""Ablations in a report: their figures, and their discordant pairs as episodes of the report."""
+"""Ablations in a report: their figures, with discordant pairs linked to episodes of the report."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from toolhop_agents.ablate.table import EFFECTS, headlines, main_rows
 from toolhop_sandbox.outcome import JSON
 
 Keys = Callable[[str, str], str | None]
-"""From an arm and an episode's name to the episode's key in the report."""
+"""Takes an arm and an episode's name; returns the episode's key in the report."""
 
 
 def ablation_part(label: str, folder: AblationFolder, keys: Keys) -> dict[str, JSON]:
-    """What the report shows of an ablation.
+    """Return the report's data on an ablation.
 
     Raises:
-        StoreError: a trace of it cannot be read.
+        StoreError: a trace cannot be read.
     """
     found = result(folder.ablation, folder.episodes(), folder.planned())
     plain = to_json(folder.ablation, found)

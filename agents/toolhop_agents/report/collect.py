@@ -1,4 +1,4 @@
-"""Everything that a report shows, read from run folders."""
+"""Collect a report's data from run folders."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 
 FORMAT = 3
-"""Version of the data in a page, for whoever reads it by other means than the page."""
+"""Version of the data in a page, for readers other than the page itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +42,29 @@ class Report:
     """A report's content."""
 
     data: dict[str, JSON]
-    """Runs, figures and a row an episode."""
+    """Runs, figures and one row per episode."""
     chunks: tuple[str, ...]
-    """The episodes themselves, packed."""
+    """The episodes, packed."""
     episodes: int
     unfinished: int
 
     @property
     def shown(self) -> int:
-        """Episodes that can be read in the page."""
+        """Number of episodes that can be read in the page."""
         rows = self.data["rows"]
         return len(rows) if isinstance(rows, list) else 0
 
 
 def collect(sources: Sources, most: int = EPISODES) -> Report:
-    """Read everything. Memory holds a row of each of the page's episodes, and these packed.
+    """Read all runs and ablations. Memory holds one row and the packed text of each episode shown.
 
     Args:
         sources: runs and ablations.
-        most: episodes that the page holds; of more it holds a selection, and figures of all.
+        most: maximum episodes in the page. If there are more, the page holds a selection; figures
+            still cover all.
 
     Raises:
-        StoreError: an ablation's traces cannot be read. A run's that cannot are left out and
+        StoreError: an ablation's traces cannot be read. Unreadable traces of a run are left out and
             named.
     """
     runs, chunks = sources.runs, Chunks()
@@ -74,7 +75,7 @@ def collect(sources: Sources, most: int = EPISODES) -> Report:
         RunPart(number, run, chunks, survey, selection, paired=paired and not run.ablation)
         for number, (run, survey) in enumerate(zip(runs, surveys, strict=True))
     ]
-    # The diagnosis reads every trace; what the report keeps of it is taken on the way.
+    # The diagnosis reads every trace once; each part records its data along the way.
     findings = diagnose_scored({one.run.label: one.read() for one in parts})
     for one in parts:
         one.count()
@@ -120,34 +121,35 @@ def collect(sources: Sources, most: int = EPISODES) -> Report:
 
 @dataclass
 class RunPart:
-    """What a report keeps of one run."""
+    """A report's data on one run."""
 
     number: int
     run: RunFolder
     chunks: Chunks
     survey: Survey
     selection: Selection | None
-    """What the page holds; None for everything."""
+    """Selection of the page's episodes; None if the page holds all."""
     paired: bool
     """Whether episodes may be paired by their feedback level."""
     rows: list[dict[str, JSON]] = field(default_factory=list)
-    """Of every episode; of a selection what pairs need alone, and only where there may be some."""
+    """Rows of all episodes. With a selection they hold only the fields that pairing needs, and
+    are empty unless `paired`."""
     attempts: list[Attempt] = field(default_factory=list)
-    """One for each row, in the same order."""
+    """The attempt of each row, in the same order."""
     figures: RunFigures = field(init=False)
     sizes: tuple[int, int] = (0, 0)
-    """Episodes, and those of them that are unfinished."""
+    """Number of episodes, and of unfinished ones among them."""
     _left: dict[str, tuple[int, Played]] = field(default_factory=dict)
-    """By name, attempts of which one counts: known once all are read."""
+    """Attempts at items tried several times, by name; `count` determines which of them count."""
     _counted: set[str] = field(default_factory=set)
-    """Of these the ones that do."""
+    """Names of the attempts in `_left` that count."""
     _unfinished: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.figures = RunFigures(self.number)
 
     def read(self) -> Iterator[tuple[Trace, Attempt]]:
-        """The run's traces with what they come to, each taken in before it is handed on."""
+        """Yield the run's traces with their attempts, after recording each."""
         domains, said = self.run.domains(), self.run.store.judgements()
         for rank, (trace, attempt) in enumerate(self.run.episodes()):
             self.sizes = rank + 1, self.sizes[1] + (not attempt.ended)
@@ -193,7 +195,7 @@ class RunPart:
         return {**row(trace, attempt, benchmark), **more}
 
     def count(self) -> None:
-        """All is read: of several attempts at an episode take in the one that counts."""
+        """After all traces are read, add the attempt that counts of several at one episode."""
         for one in counting(found.attempt for _, found in self._left.values()):
             rank, found = self._left[one.episode]
             self._counted.add(one.episode)
@@ -203,7 +205,7 @@ class RunPart:
                 self.selection.add_counting(Ref.of(self.number, rank, one), one, verdict)
 
     def give_counts(self, rows: Iterable[dict[str, JSON]] | None = None) -> None:
-        """Say in each of the run's rows whether the episode enters the figures."""
+        """Set in each of the run's rows whether the episode enters the figures."""
         for one in self.rows if rows is None else rows:
             name = str(one["name"])
             left = name in self._left and name not in self._counted
@@ -211,7 +213,7 @@ class RunPart:
                 one["counts"] = not left and name not in self._unfinished
 
     def read_again(self, chosen: Iterable[Ref]) -> Iterator[dict[str, JSON]]:
-        """The rows of those of the run's episodes that are chosen."""
+        """Yield the rows of the run's episodes among `chosen`."""
         domains, said = self.run.domains(), self.run.store.judgements()
         for ref in chosen:
             if ref.run == self.number:
@@ -219,7 +221,9 @@ class RunPart:
                     yield self._row(trace, attempt, domains, said)
 
     def sides(self) -> Iterator[EpisodeSide]:
-        """What may be paired by feedback level; an ablation has pairs of its own."""
+        """Yield episodes that may be paired by feedback level; none in an ablation, which has
+        its own pairs.
+        """
         for row_, one in zip(self.rows, self.attempts, strict=True):
             if not self.run.ablation:
                 prefix = row_["shared_prefix"]
@@ -232,7 +236,9 @@ class RunPart:
                 )
 
     def refs(self) -> Iterator[tuple[str, Ref]]:
-        """By its key, where each episode is read again that may be paired."""
+        """Yield the key of each episode that may be paired, with its reference for reading it
+        again.
+        """
         for row_, one in zip(self.rows, self.attempts, strict=True):
             yield str(row_["key"]), Ref.of(self.number, int(str(row_["rank"])), one)
 
@@ -245,7 +251,9 @@ def _discordant(pairs: Iterable[Any], parts: Iterable[RunPart]) -> Iterator[tupl
 
 
 def _shown_pairs(pairs: Iterable[Any], rows: Iterable[dict[str, JSON]]) -> list[JSON]:
-    """The pairs by level; of the discordant ones those that can be read in the page."""
+    """Return the pairs by level, with only those discordant pairs whose episodes are in the
+    page.
+    """
     here = {one["key"] for one in rows}
     return [
         {**one, "discordant": [both for both in one["discordant"] if here.issuperset(both)]}
@@ -276,7 +284,9 @@ def _ablations(
 def _findings(
     found: Iterable[Finding], rows: Iterable[dict[str, JSON]], labels: Sequence[str]
 ) -> list[JSON]:
-    """The findings, with the keys of their episodes: they name the run where there are several."""
+    """Return the findings with their episodes' keys; with several runs, findings use names with
+    labels.
+    """
     several = len(labels) > 1
     keys = {
         f"{labels[_run(one)]}/{one['name']}" if several else str(one["name"]): one["key"]
@@ -299,12 +309,13 @@ def _give_keys(
     labels: Sequence[str],
     known: Mapping[tuple[int, str], JSON] = MappingProxyType({}),
 ) -> None:
-    """A name for each episode that is unique in the report: its own, with the run's if need be.
+    """Give each episode a key that is unique in the report: its name, with the run's label if
+    needed.
 
     Args:
-        rows: of the episodes.
-        labels: of the runs.
-        known: keys that were given already, by run and name.
+        rows: rows of the episodes.
+        labels: labels of the runs.
+        known: keys already given, by run and name.
     """
     rows = list(rows)
     often = Counter(str(one["name"]) for one in rows)
@@ -318,16 +329,16 @@ def _give_keys(
 
 
 def _give_groups(rows: Iterable[dict[str, JSON]], tables: Sequence[dict[str, JSON]]) -> None:
-    """Which row of the tables each episode belongs to."""
+    """Set the `group` of each row: the index of its row in the tables."""
     places = {tuple(one[name] for name in GROUP_KEY): place for place, one in enumerate(tables)}
     for one in rows:
         one["group"] = places[tuple(one[name] for name in GROUP_KEY)]
 
 
 def _give_shared_prefixes(rows: Iterable[dict[str, JSON]], runs: Sequence[RunFolder]) -> None:
-    """The key of the episode that each branch resumes from; empty where it is not in the report.
+    """Set the key of the episode that each branch resumes from; None if it is not in the report.
 
-    A parent is named as its run names it; in an ablation, with its arm before it.
+    A parent is named as in its run or, in an ablation, with its arm in front.
     """
     rows = list(rows)
     here = {(_run(one), one["name"]): one["key"] for one in rows}

@@ -1,4 +1,4 @@
-"""`toolhop report`: one HTML file with the figures and every episode of some runs."""
+"""`toolhop report`: write one HTML file with the figures and every episode of some runs."""
 
 from __future__ import annotations
 

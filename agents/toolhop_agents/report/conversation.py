@@ -1,4 +1,4 @@
-"""A trace as the report keeps it: one body to read, and one row for lists and filters."""
+"""A trace as stored in the report: a body to read, and a row for lists and filters."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from toolhop_env.verdicts import Rejected
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 
 QUESTION_CHARS = 160
-"""Length to which a row's question is cut: it is one line of a list."""
+"""Maximum length of a row's question in characters, to fit one line of a list."""
 
 
 def body(
     trace: Trace, benchmark: Benchmark, judged: Mapping[str, Judgement] = MappingProxyType({})
 ) -> dict[str, JSON]:
-    """Everything that a reader of the episode may want to see, in order.
+    """Return everything that a reader of the episode may want to see, in order.
 
     Args:
         trace: the episode.
         benchmark: its benchmark.
-        judged: what a judge said of it, by the question's id.
+        judged: a judge's answers, by question id.
     """
     start, ended = trace.started, trace.ended
     return {
@@ -62,7 +62,7 @@ def body(
 
 
 def _judged(trace: Trace, benchmark: Benchmark, said: Mapping[str, Judgement]) -> Iterator[JSON]:
-    """What a judge was asked in a word, its verdict, why, and who it is."""
+    """Yield each question to a judge with the verdict, the reason and the judge's name."""
     for question in benchmark.asked(trace, lambda one: holding(said, one))[0].values():
         judgement = said.get(question.id)
         answer = holding(said, question)
@@ -151,7 +151,7 @@ def _call(event: Called, number: int) -> JSON:
 
 
 def _outcome(outcome: Outcome | None, feedback: str) -> JSON:
-    """What came of the call, where the feedback does not already say it word for word."""
+    """Return the outcome of a call without anything that the feedback repeats word for word."""
     if outcome is None:
         return None
     if isinstance(outcome, Returned):
@@ -168,11 +168,11 @@ def _outcome(outcome: Outcome | None, feedback: str) -> JSON:
 
 
 def verdict_name(attempt: Attempt, lead: Measure) -> str:
-    """What became of an episode, in a word.
+    """Return an episode's verdict in a word.
 
-    ``right`` or ``wrong`` by a leading measure that is binary, ``scored`` where it is a number,
-    ``unscored`` where it has no value, as before a judge has answered; else ``errored`` or
-    ``unfinished``.
+    ``right`` or ``wrong`` if the leading measure is binary, ``scored`` if it is a number,
+    ``unscored`` if it has no value (for example before a judge has answered); otherwise ``errored``
+    or ``unfinished``.
     """
     if not attempt.ended:
         return "unfinished"
@@ -186,7 +186,7 @@ def verdict_name(attempt: Attempt, lead: Measure) -> str:
 
 
 def row(trace: Trace, attempt: Attempt, benchmark: Benchmark) -> dict[str, JSON]:
-    """What lists, filters and charts need of an episode."""
+    """Return an episode's data for lists, filters and charts."""
     start, took, ended = trace.started, spent(trace), trace.ended
     codes = Counter(str(call.error) for call in trace.tool_calls if call.error is not None)
     return {
@@ -217,7 +217,9 @@ def row(trace: Trace, attempt: Attempt, benchmark: Benchmark) -> dict[str, JSON]
 
 
 def _values(score: Score | None, benchmark: Benchmark) -> dict[str, JSON]:
-    """By measure a number, [numerator, denominator] where the second is not 1, or null."""
+    """Return each measure's value: a number, [numerator, denominator] if the latter is not 1, or
+    None.
+    """
     if score is None:
         return {}
     parts = {one.name: one.of(score) for one in benchmark.measures}

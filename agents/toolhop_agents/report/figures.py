@@ -1,4 +1,4 @@
-"""The figures of a report as plain values: measures, summaries by run, and calls by milestone."""
+"""Figures of a report as plain values: measures, summaries by run, and calls by milestone."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 
 GROUP_KEY = ("run", "benchmark", "agent", "mode", "level", "call_format")
-"""What tells groups apart: a group is one run's episodes of one agent, mode and so on."""
+"""Fields that identify a group: one run's episodes of one agent, mode and so on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What figures need of one episode, so that its trace can be let go."""
+    """The parts of an episode that figures need, so that its trace can be released."""
 
     attempt: Attempt
     calls: tuple[tuple[int | None, bool], ...]
-    """By call: the milestone (from 0) whose tool it called, if any, and whether it failed."""
+    """For each call, the milestone (from 0) whose tool it used, if any, and whether it failed."""
 
 
 def played(trace: Trace, attempt: Attempt) -> Played:
-    """What figures need of a trace."""
+    """Extract from a trace what figures need."""
     most = len(attempt.milestones)
     return Played(
         attempt,
@@ -40,7 +40,7 @@ def played(trace: Trace, attempt: Attempt) -> Played:
 
 
 def benchmark_part(benchmark: Benchmark) -> JSON:
-    """What the page needs to know of a benchmark: it names none of its measures itself."""
+    """Return a benchmark's description for the page, which itself knows no measures."""
     return {
         "title": benchmark.title,
         "milestone": benchmark.presentation.milestone,
@@ -52,7 +52,7 @@ def benchmark_part(benchmark: Benchmark) -> JSON:
 
 
 def measure_part(measure: Measure) -> JSON:
-    """A measure without its code."""
+    """Return a measure's description, without its code."""
     return {
         "name": measure.name,
         "heading": measure.heading,
@@ -64,10 +64,10 @@ def measure_part(measure: Measure) -> JSON:
 
 
 class RunFigures:
-    """The figures of one run, from episodes that are taken in one by one.
+    """The figures of one run, updated one episode at a time.
 
-    Unfinished episodes are left out of every figure, and counted: a run that is under way has
-    some at any time, and they are not faults.
+    Unfinished episodes are counted but enter no figure: an active run always has some, and they are
+    not faults.
     """
 
     def __init__(self, run: int) -> None:
@@ -77,16 +77,16 @@ class RunFigures:
         self._open: Counter[Group] = Counter()
 
     def add(self, one: Played, rank: int) -> None:
-        """Take in an episode that counts; `rank` is where it stands among them."""
+        """Add an episode that counts; `rank` is its position among the run's episodes."""
         self._sums.add(one.attempt, (rank, 0, ""))
         self._steps[Group.of(one.attempt)].add(one)
 
     def add_unfinished(self, one: Attempt) -> None:
-        """Take in an episode that has not ended."""
+        """Add an episode that has not ended."""
         self._open[Group.of(one)] += 1
 
     def groups(self) -> list[dict[str, JSON]]:
-        """The rows of the run, in order of appearance."""
+        """Return the run's table rows, in order of appearance."""
         summaries = {one.group: one for one in self._sums.summaries()}
         return [
             {
@@ -106,7 +106,7 @@ class RunFigures:
         ]
 
     def _by_facet(self, group: Group) -> dict[str, JSON]:
-        """By facet of the benchmark the figures of each of its values, in their order."""
+        """Return the figures of each value of each facet, with the values in order."""
         return {
             facet: [
                 {"value": one.group.part, **_summary(one)}
@@ -118,7 +118,9 @@ class RunFigures:
 
 @dataclass
 class Milestones:
-    """Calls by milestone, and how many episodes have it and reached it."""
+    """Calls by milestone, with the numbers of episodes that have and that reached each
+    milestone.
+    """
 
     episodes: int = 0
     calls: Counter[tuple[int | None, bool]] = field(default_factory=Counter)
@@ -126,7 +128,7 @@ class Milestones:
     reached: Counter[int] = field(default_factory=Counter)
 
     def add(self, one: Played) -> None:
-        """Take in an episode."""
+        """Add an episode."""
         self.episodes += 1
         self.calls.update(one.calls)
         for place, reached in enumerate(one.attempt.milestones):
@@ -134,7 +136,9 @@ class Milestones:
             self.reached[place] += reached
 
     def plain(self) -> dict[str, JSON]:
-        """By milestone [episodes that have it, calls, failed ones, episodes that reached it]."""
+        """Return per milestone [episodes that have it, calls, failed calls, episodes that
+        reached it].
+        """
         rows: list[JSON] = [
             [self.having[place], sum(self._of(place)), self._of(place)[1], self.reached[place]]
             for place in sorted(self.having)
@@ -161,7 +165,7 @@ def _summary(one: Summary | None) -> dict[str, JSON]:
 
 
 def _totals(one: Summary | None) -> JSON:
-    """Of the group's agent in the run, over all modes: the same for each mode's group."""
+    """Return the totals of the group's agent over all modes; equal for each mode's group."""
     found: Totals = {} if one is None else one.totals
     return {
         total: {name: estimate(figure) for name, figure in by_measure.items()}
@@ -170,5 +174,5 @@ def _totals(one: Summary | None) -> JSON:
 
 
 def estimate(value: Estimate | None) -> JSON:
-    """An estimate as [value, standard error, count, low, high]: the limits are of a share."""
+    """Return an estimate as [value, standard error, count, low, high]; only shares have limits."""
     return None if value is None else list(astuple(value))

@@ -1,4 +1,4 @@
-"""JSON packed for a page: deflated, in base64, so that no text of an episode is ever markup."""
+"""Pack JSON for a page: deflated and in base64, so that no text of an episode can be markup."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from dataclasses import dataclass, field
 from toolhop_sandbox.outcome import JSON
 
 CHUNK_BYTES = 512 * 1024
-"""JSON of episodes that is packed together. A page unpacks a whole chunk to open one episode:
-about 5 ms at this size. Smaller ones cost more bytes, as prompts that repeat pack well."""
+"""Size of a chunk as JSON, in bytes. A page unpacks a whole chunk to open one episode: about 5
+ms at this size. Smaller chunks take more space in total, as repeated prompts compress well."""
 
 
 def packed(value: JSON) -> str:
-    """A value as base64 of its deflated JSON.
+    """Return a value as base64 of its deflated JSON.
 
-    The JSON is plain ASCII: halves of surrogate pairs, which UTF-8 cannot hold, stay escapes.
+    The JSON is plain ASCII: lone surrogates, which UTF-8 cannot encode, stay escaped.
     """
     return packed_text(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
 
 
 def packed_text(text: str) -> str:
-    """A text as base64 of its deflated UTF-8."""
+    """Return a text as base64 of its deflated UTF-8."""
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
 
 
 @dataclass
 class Chunks:
-    """Episodes on their way into a page: packed as soon as a chunk is full, to keep memory flat."""
+    """Episodes on their way into a page. Each chunk is packed once it is full, to save memory."""
 
     done: list[str] = field(default_factory=list)
     """Full chunks, packed. Each is a JSON list of episodes."""
@@ -37,7 +37,7 @@ class Chunks:
     _size: int = 0
 
     def add(self, value: JSON) -> tuple[int, int]:
-        """Take an episode in; returns its chunk's number and its place there."""
+        """Add an episode; return its chunk's number and its index there."""
         text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
         if self._open and self._size + len(text) > CHUNK_BYTES:
             self.close()
@@ -46,7 +46,7 @@ class Chunks:
         return len(self.done), len(self._open) - 1
 
     def close(self) -> None:
-        """Pack what is left."""
+        """Pack the last chunk."""
         if self._open:
             self.done.append(packed_text(f"[{','.join(self._open)}]"))
             self._open, self._size = [], 0

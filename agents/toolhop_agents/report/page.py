@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else, and may load nothing else."""
+"""The report as one self-contained HTML file that is not allowed to load anything else."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ SCRIPTS = (
     "compare.js",
     "main.js",
 )
-"""In order: each uses only those before it, until all are loaded."""
+"""Scripts in load order: until all are loaded, each uses only earlier ones."""
 CHART_LIBRARY = ("d3.min.js", "plot.umd.min.js")
-"""Packed, and run when the first chart is drawn."""
+"""Packed into the page, and run only when the first chart is drawn."""
 
 
 def render(report: Report, *, title: str) -> Iterator[str]:
-    """The page, piece by piece. `title` may be any text.
+    """Yield the page in pieces. `title` may be any text.
 
-    The content security policy lets run the scripts of this page by their hashes and nothing
-    else, and lets load nothing at all. Episodes stand in data blocks, packed (`pack`).
+    The content security policy allows only this page's own scripts, by their hashes, and forbids
+    loading anything. Episodes are stored in packed data blocks (`pack`).
     """
     library = _library()
     script = scoped(SCRIPTS)
@@ -46,7 +46,7 @@ def render(report: Report, *, title: str) -> Iterator[str]:
         (
             "default-src 'none'",
             f"script-src {' '.join(map(hash_source, (theme, script, library)))}",
-            # The chart library sets style elements; with nothing to load, styles do no harm.
+            # The chart library adds style elements, which are harmless as nothing can be loaded.
             "style-src 'unsafe-inline'",
             "img-src data:",
             "base-uri 'none'",

@@ -1,7 +1,7 @@
-"""Feedback levels side by side: forked episodes with their parents, and separate ones by item.
+"""Compare feedback levels: forked episodes with their parents, and separate ones by item.
 
-A fork shares its parent's first turns, so that the two differ by the feedback alone; separate
-episodes share an item and an epoch. What is compared is the benchmark's leading measure, with the
+A fork shares its parent's first turns, so that the two differ only by the feedback; separate
+episodes share an item and an epoch. Pairs are compared by the benchmark's leading measure, with the
 figures of `toolhop_env.pairs`.
 """
 
@@ -28,21 +28,21 @@ from toolhop_sandbox.outcome import JSON
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSide:
-    """An episode of the report that may be one side of a pair."""
+    """An episode that may be one side of a pair."""
 
     key: str
-    """What the report calls it."""
+    """The episode's key in the report."""
     attempt: Attempt
     last_level: str
-    """The feedback level that it ended with."""
+    """Feedback level at the end of the episode."""
     counts: bool
-    """Whether it enters the figures."""
+    """Whether the episode enters the figures."""
     shared_prefix: str | None
-    """The key of the episode that it resumes from."""
+    """Key of the episode that this one resumes from; None if it resumes from none."""
 
 
 class PairSetting(NamedTuple):
-    """What the pairs of one table row have in common."""
+    """What the pairs of one table row share."""
 
     how: str
     benchmark: str
@@ -56,7 +56,7 @@ Found: TypeAlias = tuple[PairSetting, EpisodeSide, EpisodeSide]
 
 
 def level_pairs(sides: Iterable[EpisodeSide]) -> list[dict[str, JSON]]:
-    """A table row for each agent, mode and pair of levels; empty where one level was played."""
+    """Return a table row per agent, mode and pair of levels; empty if only one level was played."""
     usable = [one for one in sides if one.attempt.score is not None]
     found: dict[PairSetting, list[tuple[EpisodeSide, EpisodeSide]]] = defaultdict(list)
     for setting, before, after in (*_forked(usable), *_separate(usable)):
@@ -65,8 +65,8 @@ def level_pairs(sides: Iterable[EpisodeSide]) -> list[dict[str, JSON]]:
 
 
 def headlines(runs: Sequence[tuple[str, Path]]) -> list[JSON]:
-    """What each later run changes against the first, by the leading measure, as `toolhop compare`
-    has it. Nothing of runs that it refuses to compare.
+    """Return what each later run changes against the first by the leading measure, as in `toolhop
+    compare`, leaving out runs that it refuses to compare.
 
     Args:
         runs: labels and folders, in order.
@@ -94,7 +94,7 @@ def _headline(labels: tuple[str, str], folders: Sequence[Path]) -> str | None:
 
 
 def _what(labels: tuple[str, str], pairing: Pairing) -> str:
-    """What differs, or else the runs by name."""
+    """Name the setting that differs, or else both runs."""
     if len(pairing.differs) == 1:
         (one,) = pairing.differs
         return f"{one.name.replace('_', ' ').capitalize()} {one.before} → {one.after}"

@@ -1,4 +1,4 @@
-"""What a report is about: run folders, and ablations, whose arms are runs."""
+"""The sources of a report: run folders, and ablations, whose arms are runs."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from toolhop_tools.replied import object_in
 HIDDEN_SETTINGS = frozenset(
     {"cache", "certificates", "chat_template", "data", "gguf", "log_dir", "segments_to", "template"}
 )
-"""Settings that a report leaves out: addresses and paths of whoever ran it, and long texts."""
+"""Settings that a report leaves out: local paths, and long texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """How much there is in a run."""
+    """The size and feedback levels of a run."""
 
     attempts: int
     met: Met
-    """The episodes of those that have ended."""
+    """Episodes of the attempts that have ended."""
     levels: frozenset[Verbosity]
-    """Of feedback, at their beginning."""
+    """Feedback levels at the start of the episodes."""
     branches: bool
-    """Whether some resume from others, and may go on at another level."""
+    """Whether any episode resumes from another, perhaps at another level."""
 
     @classmethod
     def of(cls, attempts: Iterable[Attempt]) -> Survey:
-        """Of a run's attempts."""
+        """Survey a run's attempts."""
         met, count, branches = Met(), 0, False
         levels = set()
         for one in attempts:
@@ -54,32 +54,33 @@ class Survey:
 
 
 def may_be_paired(runs: Sequence[Survey]) -> bool:
-    """Whether episodes of some runs may differ in their feedback level."""
+    """Whether episodes of these runs may differ in their feedback level."""
     levels = frozenset[Verbosity]().union(*(one.levels for one in runs))
     return len(levels) > 1 or any(one.branches for one in runs)
 
 
 @dataclass
 class RunFolder:
-    """One run on disk, finished or under way."""
+    """One run on disk, finished or still active."""
 
     label: str
     """The folder's name, made unique in the report."""
     store: RunStore
     manifest: dict[str, Any]
     ablation: str = ""
-    """The ablation that the run is an arm of, by its label; empty for none."""
+    """Label of the ablation that the run belongs to; empty if it belongs to none."""
     unreadable: list[str] = field(default_factory=list)
-    """Trace files that could not be read, and why; filled by `episodes`."""
+    """Why trace files could not be read, one message per file; filled by `episodes`."""
 
     def survey(self) -> Survey:
-        """How much there is, from the index where it can be read."""
+        """Survey the run, using its index if that is readable."""
         return Survey.of(self.store.attempts(faults=lambda _: None))
 
     def episodes(self) -> Iterator[tuple[Trace, Attempt]]:
-        """Every trace that can be read, unfinished ones included, packed ones first.
+        """Yield every readable trace, unfinished ones included, packed ones first.
 
-        One that cannot be read or scored is noted and passed over: one bad file hides no run.
+        Traces that cannot be read or scored are recorded and skipped, so that one bad file does not
+        hide the run.
         """
         said = self.store.judgements()
         for one in self.store.recorded():
@@ -88,7 +89,7 @@ class RunFolder:
     def read_again(
         self, file: str, place: Place | None, said: Judgements
     ) -> Iterator[tuple[Trace, Attempt]]:
-        """One of them; none where it is gone or damaged meanwhile."""
+        """Yield one trace again; nothing if it has been deleted or damaged since."""
         try:
             one = self.store.stored(file, place)
         except StoreError as error:
@@ -107,7 +108,7 @@ class RunFolder:
                 yield found
 
     def domains(self) -> dict[str, str]:
-        """Domain by item id; empty where the run kept no readable items."""
+        """Return the domain by item id; empty if the run has no readable items."""
         try:
             text = regular.content(self.store.folder / ITEMS).decode(errors="replace")
         except OSError:
@@ -120,7 +121,7 @@ class RunFolder:
         return found
 
     def facts(self) -> dict[str, JSON]:
-        """What the report says of the run."""
+        """Return the report's facts about the run."""
         settings = self.manifest.get("settings", {})
         data = self.manifest.get("data", {})
         shown = {
@@ -155,20 +156,20 @@ class Sources:
 
     runs: tuple[RunFolder, ...]
     ablations: tuple[tuple[str, AblationFolder], ...]
-    """With their labels."""
+    """Ablations with their labels."""
 
     @property
     def folder(self) -> Path:
-        """The first run's or ablation's own folder."""
+        """Folder of the first run or ablation."""
         first = self.runs[0]
         return first.store.folder.parent if first.ablation else first.store.folder
 
 
 def open_sources(folders: Sequence[Path]) -> Sources:
-    """The runs and ablations in `folders`, each once, with labels that tell them apart.
+    """Open the runs and ablations in `folders`, each once and with a unique label.
 
     Raises:
-        StoreError: a folder holds neither, or what it holds cannot be read.
+        StoreError: a folder holds neither a run nor an ablation, or cannot be read.
     """
     runs: list[RunFolder] = []
     ablations: list[tuple[str, AblationFolder]] = []

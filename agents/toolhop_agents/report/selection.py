@@ -1,7 +1,7 @@
-"""Which episodes of a large run a page holds to read: the telling ones, and a sample of the rest.
+"""Select the episodes of a large run that a page holds: telling ones, and a sample of the rest.
 
-Figures are never made of them. They are drawn by the digest of their names, so that the same runs
-give the same page, and runs of the same items the same episodes.
+The selection never affects figures. Episodes are drawn by the digest of their names, so that the
+same runs give the same page, and runs of the same items the same episodes.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from toolhop_env.benchmarks import named
 from toolhop_sandbox.outcome import JSON
 
 EPISODES = 10_000
-"""Episodes from which on a page holds a selection."""
+"""Maximum number of episodes that a page holds without a selection."""
 SHARE = 4
-"""One in so many of a page's episodes, at most, is there for one reason."""
+"""At most one in this many of a page's episodes is there for the same reason."""
 
 
 class Ref(NamedTuple):
-    """Where an attempt is read again."""
+    """A reference with which an attempt can be read again."""
 
     run: int
     rank: int
-    """In the order of reading."""
+    """Position in the order of reading."""
     name: str
     file: str
     place: Place | None
 
     @classmethod
     def of(cls, run: int, rank: int, one: Attempt) -> Ref:
-        """To an attempt that was read."""
+        """Return a reference to an attempt that was read."""
         return cls(run, rank, one.episode, one.file, one.place)
 
 
 @dataclass
 class Drawn:
-    """Of many things those whose digests are the smallest."""
+    """A sample of the groups offered: those with the smallest digests."""
 
     most: int
     offered: int = 0
     _kept: list[tuple[int, tuple[Ref, ...]]] = field(default_factory=list)
 
     def add(self, *refs: Ref) -> None:
-        """Offer one, which may be several episodes that belong together."""
+        """Offer an episode, or several that belong together."""
         self.offered += 1
         one = (-_digest(refs[0].name), refs)
         if len(self._kept) < self.most:
@@ -61,20 +61,20 @@ class Drawn:
 
     @property
     def refs(self) -> list[tuple[Ref, ...]]:
-        """What was drawn, the smallest digest first."""
+        """The sample, the smallest digest first."""
         return [refs for _, refs in sorted(self._kept, reverse=True)]
 
 
 @dataclass
 class Sides:
-    """An item's right and wrong episodes that count: how many, and of each the one to show."""
+    """One right and one wrong episode to show for an item, among those that count."""
 
     right: Ref | None = None
     wrong: Ref | None = None
 
 
 class Selection:
-    """What a page of at most `most` episodes holds of more. Attempts are offered one by one."""
+    """Selects at most `most` episodes for a page. Attempts are offered one by one."""
 
     def __init__(self, most: int) -> None:
         quota = most // SHARE
@@ -91,10 +91,10 @@ class Selection:
         """Offer an attempt.
 
         Args:
-            ref: where it is.
+            ref: reference for reading it again.
             one: the attempt.
-            calls: of tools.
-            verdict: as in the page's list.
+            calls: number of tool calls.
+            verdict: verdict as in the page's list.
         """
         self._runs[ref.run] += 1
         self._calls += calls
@@ -107,7 +107,9 @@ class Selection:
             self._differ.add(ref)
 
     def add_counting(self, ref: Ref, one: Attempt, verdict: str) -> None:
-        """Note that an attempt counts: of right and wrong ones the first by digest are shown."""
+        """Note that an attempt counts; the right and the wrong one with the smallest digests are
+        shown.
+        """
         sides = self._items[one.item]
         if verdict == "right":
             sides.right = _first(sides.right, ref)
@@ -115,10 +117,10 @@ class Selection:
             sides.wrong = _first(sides.wrong, ref)
 
     def chosen(self, discordant: Iterable[tuple[Ref, Ref]] = ()) -> tuple[list[Ref], JSON]:
-        """The episodes that the page holds, in order, and what it says of them.
+        """Return the selected episodes in order, and the page's description of the selection.
 
         Args:
-            discordant: pairs of two feedback levels with other answers.
+            discordant: pairs of episodes at two feedback levels, one right and one wrong.
         """
         differing = self._items_that_differ()
         for sides in differing:
@@ -158,7 +160,7 @@ class Selection:
 
 
 def scorers_differ(one: Attempt) -> bool:
-    """Whether the scorers of its benchmark disagree about an attempt's answer."""
+    """Whether the benchmark's scorers disagree about an attempt's answer."""
     score = one.score
     if score is None:
         return False

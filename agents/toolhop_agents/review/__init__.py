@@ -1,1 +1,1 @@
-"""Made data before people, on a page or a terminal: they answer first, then judge."""
+"""Human review of made data, on a page or a terminal: reviewers answer first, then judge."""

@@ -1,4 +1,4 @@
-"""Calls that a reviewer makes: the episode that an agent would play, without its limits."""
+"""Calls by a reviewer, in the same episode that an agent would play but without its limits."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ SETTING = Setting("reviewer", CALLS, limits=EpisodeLimits(turns=None, calls=None
 
 
 class Bench(ExitStack):
-    """An episode for each item that calls are made of. Nothing runs before the first call."""
+    """One episode per item in which calls are made. Nothing runs before the first call."""
 
     def __init__(self, kind: Kind = "auto") -> None:
-        """Choose what isolates tools."""
+        """Choose the sandbox for the tools."""
         super().__init__()
         self._kind = kind
         self._room: tuple[BlockingPortal, Sandbox] | None = None
         self._episodes: dict[str, Episode] = {}
 
     def trace(self, item: Item) -> Trace | None:
-        """The calls made so far; None where none was."""
+        """Return the calls made so far; None if there are none."""
         episode = self._episodes.get(item.id)
         return episode.trace if episode else None
 
     def forget(self, item: Item) -> None:
-        """Begin an item's calls anew."""
+        """Discard an item's calls."""
         self._episodes.pop(item.id, None)
 
     def call(self, item: Item, tool: str, arguments: str) -> str:
-        """What an agent would read after this call; the environment says what is wrong with it.
+        """Make a call, and return the text that an agent would read, including any problem with the
+        call.
 
         Raises:
-            SandboxUnavailable, SandboxFault: nothing can isolate calls here, or it failed.
+            SandboxUnavailable, SandboxFault: no sandbox is available, or it failed.
         """
         if self._room is None:
             portal = self.enter_context(start_blocking_portal())

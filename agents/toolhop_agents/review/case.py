@@ -1,10 +1,10 @@
-"""One thing to judge, of whatever kind: what a reviewer sees first, and what after an answer.
+"""An item to judge, of any kind: what a reviewer sees at first, and what after an answer.
 
     item with hops    question and tool documents; then chain, calls with results, answer, checks
     nested task       task and tool documents; then the calls
     scenario          question and tool documents; then the label with its reason, and the chain
 
-Pure: a page and a terminal show the same sections.
+Pure: the page and the terminal show the same sections.
 """
 
 from __future__ import annotations
@@ -30,34 +30,37 @@ from toolhop_tools.words import as_text
 
 NESTOOLS = nestools.BENCHMARK.name
 FACTS = ("way", "model", "world", "source", "licence", "replies")
-"""Fields of an item's book that say where it comes from."""
+"""Fields of an item's book that describe its origin."""
 Judge: TypeAlias = Callable[[str, Trace | None], tuple[str, bool]]
-"""A reviewer's own answer and calls: the answer as it is kept, and whether it is the gold."""
+"""Takes a reviewer's own answer and calls; returns the answer to store, and whether it is the
+gold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing to judge."""
+    """An item to judge."""
 
     item: Item
-    """With the tools that a reviewer can call."""
+    """The item with the tools that a reviewer can call."""
     digest: str
-    """Of the item as the data has it."""
+    """Digest of the item as it is in the data."""
     asks: str
-    """What the reviewer has to answer before anything is revealed."""
+    """What the reviewer must answer before anything is revealed."""
     shown: tuple[Section, ...]
     revealed: tuple[Section, ...]
     judge: Judge
     choices: tuple[str, ...] = ()
-    """What an answer has to begin with; empty where it is free."""
+    """Allowed beginnings of an answer; empty if any text will do."""
 
     @property
     def id(self) -> str:
-        """What the reviewer knows the item by: a scenario's own id would say its label."""
+        """Id shown to the reviewer. For a scenario it is a digest, as its own id reveals the
+        label.
+        """
         return self.digest[:12] if self.item.benchmark == SCENARIOS else self.item.id
 
     def derived(self, answer: str, trace: Trace | None) -> tuple[str, bool]:
-        """The answer as it is kept, and whether it is the gold. Empty is no answer, never right.
+        """Return the answer to store, and whether it is the gold. An empty answer is never right.
 
         Raises:
             ValueError: it begins with none of the choices.
@@ -68,10 +71,11 @@ class Case:
 
 
 def cases(material: Material) -> Iterator[Case]:
-    """A case for each item, in the order of the data; scenarios in one that says nothing.
+    """Yield a case for each item in the order of the data; scenarios are sorted by digest, which
+    reveals nothing.
 
     Raises:
-        BadChoice: items of a benchmark that has no reviews.
+        BadChoice: items of a benchmark that cannot be reviewed.
     """
     hidden = [item.digest if item.benchmark == SCENARIOS else "" for item in material.items]
     for _, item in sorted(zip(hidden, material.items, strict=True), key=lambda pair: pair[0]):
@@ -119,7 +123,7 @@ def _nested(material: Material, item: Item) -> Case:
 def _scenario(material: Material, item: Item) -> Case:
     label = label_of(item.gold)
     names = {True: "solvable", False: "unsolvable"}
-    # Asking for more and giving up are what the label is about: a reviewer only calls real tools.
+    # Actions that ask or give up would reveal the label, so a reviewer only calls real tools.
     tools = {
         name: tool
         for name, tool in item.tools.items()
@@ -153,7 +157,7 @@ def _json(value: object) -> str:
 
 
 def _documents(tools: Mapping[str, Tool]) -> Iterator[Section]:
-    # By name: the order of the data is often that of the chain.
+    # Sort by name, as the order of the data often reveals the chain.
     for name, tool in sorted(tools.items()):
         parts: list[Part] = [tool.schema.description]
         if rows := tuple(parameter_rows(tool.schema.parameters)):
@@ -192,7 +196,7 @@ def _hop(hop: Hop, proof: HopProof | None) -> Iterator[Part]:
 
 
 def _book(material: Material, item: Item) -> Iterator[Section]:
-    """The checks that the item passed, and its origin."""
+    """Yield the checks that the item passed, and its origin."""
     if book := material.books.get(item.id):
         rows = [
             (row["criterion"], "yes" if row["holds"] else "no", _json(row["figure"]))

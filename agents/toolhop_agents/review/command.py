@@ -1,4 +1,6 @@
-"""`toolhop construct review`, a page or a terminal for one reviewer, and `agreement` of all."""
+"""`toolhop construct review`, a page or terminal for one reviewer, and `agreement`, which
+compares all.
+"""
 
 from __future__ import annotations
 

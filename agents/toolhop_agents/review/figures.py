@@ -1,4 +1,4 @@
-"""What reviews come to: who judged how many, how far reviewers agree, and what samples say."""
+"""Figures from reviews: items judged per reviewer, agreement, and bounds from samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toolhop_tools.errors import counted
 
 
 def figures(material: Material) -> dict[str, Any]:
-    """All figures as plain values.
+    """Return all figures as plain values.
 
     ``reviewers`` counts items by ruling, and by whether the reviewer's own answer was the gold;
     ``samples`` bounds the share of wrong items among the accepted ones.
@@ -49,11 +49,11 @@ def _counts(words: Standing, name: str) -> dict[str, int]:
 
 
 def pairs(words: Standing) -> list[dict[str, Any]]:
-    """How far each two reviewers agree on what both judged independently.
+    """Return the agreement of each two reviewers on items that both judged independently.
 
-    Raw agreement is that of NesTools' paper (section 3.3), items that both accept or both reject
-    over all, with Wilson's interval. Kappa is Cohen's, its interval a bootstrap's over items; None
-    where both always say the same.
+    Raw agreement follows NesTools' paper (section 3.3): the share of items that both accept or both
+    reject, with Wilson's interval. Kappa is Cohen's with a bootstrap interval over items; None if
+    both always say the same.
     """
     rows = []
     for reviewers, rulings in pairs_of(words).items():
@@ -73,8 +73,9 @@ def pairs(words: Standing) -> list[dict[str, Any]]:
 
 
 def parts(found: Mapping[str, Any], names: Mapping[str, str]) -> list[Part]:
-    """`figures` as tables and sentences; nothing where nobody has reviewed anything. `names` are
-    those to show, by reviewer, where they are not the reviewers' own.
+    """Return `figures` as tables and sentences; empty if there are no reviews.
+
+    `names` maps a reviewer to the name to show instead of their own.
     """
     if not found["reviewers"]:
         return []
@@ -111,7 +112,7 @@ def parts(found: Mapping[str, Any], names: Mapping[str, str]) -> list[Part]:
 
 
 def disputes(words: Standing) -> list[str]:
-    """A line for each item that reviewers differ on: who said what, and who settled it."""
+    """Return a line for each item on which reviewers differ: each ruling, and who settled it."""
     return [
         f"{item}: " + "; ".join(
             f"{review.reviewer} {'settles: ' if review.settles else ''}{review.ruling}s"

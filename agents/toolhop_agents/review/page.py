@@ -1,6 +1,6 @@
-"""A reviewer's page as HTML: the case, forms for calls, an answer and a verdict. Pure.
+"""A reviewer's page as HTML: the case, forms for calls, an answer and a verdict.
 
-Everything foreign is escaped, and nothing on the page needs a script: one makes keys work.
+Pure. All foreign text is escaped. The page works without a script; one adds keyboard shortcuts.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ POLICY = (
 
 
 def page(session: ReviewSession, item: str | None, problem: str = "") -> str:
-    """The page on an item; None once all are judged. `problem` is what was wrong with the last
-    request.
+    """Return an item's page, or the closing page if `item` is None. `problem` explains what was
+    wrong with the last request.
     """
     done = len(session.cases) - len(session.left)
     who = f"{session.material.folder.name} · {session.reviewer}" + " settles" * session.settles
@@ -106,7 +106,7 @@ def _item(session: ReviewSession, case: Case, problem: str) -> Iterator[str]:
         for ruling, key in BUTTONS
     )
     now = problem or ("" if revealed else "Give an answer of your own first.")
-    # Enter in the field presses the first button: a reason is for a rejection.
+    # Enter presses the first button, so reject comes first: only a rejection needs a reason.
     yield (
         f'</main><form class="verdict" method="post" action="verdict">{_hidden(case)}'
         f'<button name="ruling" value="{Ruling.REJECT}" hidden{" disabled" * (not revealed)}>'
@@ -121,7 +121,7 @@ def _hidden(case: Case) -> str:
 
 
 def _calls(session: ReviewSession, case: Case) -> Iterator[str]:
-    """A form for a call of a tool, after the calls that were made."""
+    """Yield the calls made so far, then a form for another call."""
     options = "".join(f"<option>{_text(name)}</option>" for name in sorted(case.item.tools))
     if not options:
         return

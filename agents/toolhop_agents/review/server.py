@@ -1,8 +1,8 @@
-"""The page for one reviewer, served on this machine's loopback to whoever has its address.
+"""Serve one reviewer's page on the loopback interface to anyone who has its address.
 
-The address has a token that nobody can guess, so that neither another user of this machine nor a
-page of another origin can read items or give a verdict. The server knows its own reviewer's words
-and sends nobody else's; what is revealed after an answer does not leave it before.
+The address contains an unguessable token, so that neither another user of this machine nor a page
+of another origin can read items or give a verdict. The server knows only its own reviewer's
+reviews, and sends the hidden parts of a case only after an answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
 MOST_BYTES = 64 * 1024
-"""Of a request's body."""
+"""Maximum size of a request's body, in bytes."""
 POSTS = ("call", "answer", "verdict")
 HEADERS = (
     ("Content-Type", "text/html; charset=utf-8"),
@@ -50,10 +50,10 @@ class ReviewServer:
         """Bind to a port.
 
         `port` is on 127.0.0.1, 0 for a free one; `on_verdict` is called after each verdict, in a
-        thread of the server's.
+        server thread.
 
         Raises:
-            OSError: the port cannot be had.
+            OSError: the port is not available.
         """
         self.session = session
         self.token = secrets.token_urlsafe(18)
@@ -83,7 +83,7 @@ class ReviewServer:
         return [body]
 
     def _reply(self, environ: WSGIEnvironment) -> tuple[str, str, str]:
-        """Status, page, and the item to go on with."""
+        """Return the status, the page, and the item to show next."""
         _, token, *rest = [*environ["PATH_INFO"].split("/", 2), ""][:3]
         is_known = hmac.compare_digest(token.encode(), self.token.encode())
         wanted = POSTS if environ["REQUEST_METHOD"] == "POST" else ("",)
@@ -112,11 +112,11 @@ class ReviewServer:
         return page(self.session, next(iter(waiting), None), problem)
 
     def do(self, path: str, form: Mapping[str, str]) -> str:
-        """Do what a form asks for; the item to go on with, empty for the next one that waits.
+        """Process a form; return the item to show next, empty for the next one without a verdict.
 
         Raises:
-            KeyError, ValueError: the form lacks a field, or cannot be met; says why.
-            ReviewError, SandboxError: it failed here.
+            KeyError, ValueError: the form lacks a field, or is not valid; the message says why.
+            ReviewError, SandboxError: a review cannot be stored, or the sandbox failed.
         """
         session, item = self.session, form["item"]
         if path == "verdict":
@@ -135,12 +135,12 @@ class ReviewServer:
 
 
 class _Server(socketserver.ThreadingMixIn, WSGIServer):
-    # A browser keeps connections open on which it asks for nothing.
+    # A browser keeps idle connections open.
     daemon_threads = True
     block_on_close = False
 
     def server_bind(self) -> None:
-        # Without HTTPServer's look-up of the host's name, which can take seconds offline.
+        # Skip HTTPServer's host name look-up, which can take seconds offline.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
         self.setup_environ()
@@ -150,4 +150,4 @@ class _Handler(WSGIRequestHandler):
     timeout = 30
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - BaseHTTPRequestHandler names it so
-        """Log nothing: stderr belongs to the program."""
+        """Log nothing, as stderr belongs to the program."""

@@ -1,4 +1,4 @@
-"""One reviewer before the cases: which are shown, what is revealed, and what was said of each."""
+"""One reviewer's session: which cases are shown, which are revealed, and the reviews so far."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ REVIEWER = re.compile(r"[\w.-]{1,40}")
 
 @dataclass
 class ReviewSession:
-    """What one reviewer sees and has said. It holds no word of anybody else."""
+    """One reviewer's cases and reviews. It knows no other reviewer's reviews."""
 
     material: Material
     reviewer: str
     settles: bool
     cases: dict[str, Case]
-    """Those to go through, by `Case.id`, in their order."""
+    """Cases to judge in order, by `Case.id`."""
     bench: Bench
     drawn: tuple[int, int] | None = None
-    """Size and seed of the random sample that they are."""
+    """Size and seed of the random sample; None if the cases are not a sample."""
     said: dict[str, Review] = field(default_factory=dict)
-    """The reviewer's own last reviews by `Case.id`, skipped items included."""
+    """The reviewer's latest reviews by `Case.id`, skipped items included."""
 
     @classmethod
     def open(
         cls, material: Material, reviewer: str, bench: Bench, *, settles: bool = False,
         drawn: tuple[int, int] | None = None,
     ) -> ReviewSession:  # fmt: skip
-        """Go on where the reviewer stopped.
+        """Resume where the reviewer stopped.
 
         With `settles` only disputed items are shown, to settle them. `drawn` is size and seed of a
         random sample; None for all items.
 
         Raises:
             BadChoice: the reviewer's name is not valid, there is nothing to settle, or the reviewer
-                judged such items before.
+                has both settled and judged items.
             ReviewError: the reviews cannot be read.
         """
         if not REVIEWER.fullmatch(reviewer):
@@ -79,7 +79,7 @@ class ReviewSession:
         return sorted(waiting, key=lambda of: (not self.is_revealed(of.id), of.id in self.said))
 
     def is_judged(self, item: str) -> bool:
-        """Whether the reviewer has accepted or rejected it."""
+        """Whether the reviewer has accepted or rejected the item."""
         return item in self.said and self.said[item].judges
 
     def is_revealed(self, item: str) -> bool:
@@ -87,21 +87,21 @@ class ReviewSession:
         return item in self.said and (self.said[item].derived is not None or self.is_judged(item))
 
     def case(self, item: str) -> Case:
-        """The case of an id.
+        """Return the case with this id.
 
         Raises:
-            ValueError: there is no such item here.
+            ValueError: there is no such item.
         """
         if item not in self.cases:
             raise ValueError(f"there is no item {item!r} to judge here")
         return self.cases[item]
 
     def derive(self, item: str, answer: str) -> Review:
-        """Keep the reviewer's own answer, and reveal the gold. The first answer stays.
+        """Store the reviewer's own answer and reveal the gold; a first answer is never replaced.
 
         Raises:
-            ValueError: there is no such item here, or the answer has another form.
-            ReviewError: it cannot be kept.
+            ValueError: there is no such item, or the answer is malformed.
+            ReviewError: it cannot be stored.
         """
         case = self.case(item)
         if self.is_revealed(item):
@@ -110,12 +110,12 @@ class ReviewSession:
         return self._keep(case, Ruling.SKIP, derived=text[:MOST_TEXT], agreed=agreed)
 
     def say(self, item: str, ruling: Ruling, reason: str) -> Review:
-        """Keep a verdict.
+        """Store a verdict.
 
         Raises:
-            ValueError: there is no such item here, the reviewer has not answered yet, or a
-                rejection has no reason.
-            ReviewError: it cannot be kept.
+            ValueError: there is no such item, the reviewer has not answered yet, or a rejection has
+                no reason.
+            ReviewError: it cannot be stored.
         """
         case = self.case(item)
         if ruling is not Ruling.SKIP and not self.is_revealed(item):
@@ -125,7 +125,7 @@ class ReviewSession:
         return self._keep(case, ruling, reason)
 
     def _keep(self, case: Case, ruling: Ruling, reason: str = "", **answer: Any) -> Review:  # noqa: ANN401 -- fields of `Review`, whose types differ; `replace` refuses other names
-        """Write a review; an answer, or a sample that it was drawn in, stays from the last one."""
+        """Store a review, with the answer and the sample of the previous review unless replaced."""
         own = Review(self.reviewer, case.item.id, case.digest, ruling, settles=self.settles)
         before = self.said.get(case.id, own)
         review = replace(before, ruling=ruling, reason=reason, **answer)

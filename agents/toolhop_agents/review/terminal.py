@@ -1,4 +1,4 @@
-"""Reviewing without a browser: one case at a time, an answer, then a letter for the verdict."""
+"""Review without a browser: one case at a time, an answer, then a letter for the verdict."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ VERDICT = "accept (a), reject (r), skip (s), code (c), quit (q)"
 
 
 def review(session: ReviewSession, console: Console, ask: Ask) -> None:
-    """Go through the cases that wait, until all are judged or the reviewer stops.
+    """Go through the cases without a verdict, until all are judged or the reviewer stops.
 
-    `ask` shows a text and gives the line that was typed; it raises `click.Abort` at its end.
+    `ask` shows a text and returns the typed line; it raises `click.Abort` at end of input.
 
     Raises:
-        ReviewError: an answer or a verdict cannot be kept.
+        ReviewError: an answer or a verdict cannot be stored.
     """
     queue = session.left
     for number, case in enumerate(queue, 1):
@@ -52,7 +52,7 @@ def review(session: ReviewSession, console: Console, ask: Ask) -> None:
 
 
 def _skipped(session: ReviewSession, case: Case, console: Console, ask: Ask) -> bool:
-    """Take a call of a tool, or an answer that reveals the gold; whether the case was skipped."""
+    """Read a tool call, or an answer that reveals the gold; return whether the case was skipped."""
     typed = ask(ANSWER).strip()
     word, _, rest = typed.partition(" ")
     if typed == "quit":
@@ -73,7 +73,7 @@ def _skipped(session: ReviewSession, case: Case, console: Console, ask: Ask) -> 
 
 
 def _ruled(session: ReviewSession, case: Case, console: Console, ask: Ask) -> bool:
-    """Take a verdict on a case whose gold is shown; whether there was one."""
+    """Read a verdict on a revealed case; return whether one was given."""
     typed = ask(VERDICT).strip().lower()
     if typed == "q":
         raise click.Abort
@@ -87,7 +87,7 @@ def _ruled(session: ReviewSession, case: Case, console: Console, ask: Ask) -> bo
 
 
 def show(console: Console, sections: Iterable[Section], *, folded: bool = False) -> None:
-    """Print sections; code that pages fold only with `folded`."""
+    """Print sections; code that pages fold is shown only with `folded`."""
     for section in sections:
         console.print()
         console.print(plain(section.title, "bold"))

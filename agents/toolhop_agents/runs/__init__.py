@@ -1,1 +1,1 @@
-"""A run: what was asked for, how it is played, what is kept of it."""
+"""Runs: settings, work units, execution, and the commands that show their results."""

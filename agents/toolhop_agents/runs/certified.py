@@ -1,4 +1,4 @@
-"""Runs over certified items: which items are played, and which verdicts are on proven ones."""
+"""Certificates in runs: which items are played, and which verdicts are on proven items."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ from toolhop_tools.worlds.spec import referred
 def chosen(
     items: Sequence[Item], data: DataSet, certificates: Path | None, claim: Claim | None
 ) -> Sequence[Item]:
-    """The items to play: as they are, or with certified gold calls, or those of a claim.
+    """Return the items to play: unchanged, with certified gold calls, or those that meet a claim.
 
     Args:
-        items: as chosen from the data.
-        data: has the file of certificates where none is given.
-        certificates: the file; None for none, or for the usual one where a claim asks for one.
-        claim: what has to be shown of an item; None plays all.
+        items: the items chosen from the data.
+        data: names the default certificate file.
+        certificates: the certificate file; None means the default one if there is a claim, else
+            none.
+        claim: what must be shown of an item; None plays all.
 
     Raises:
-        CertificateError: certificates cannot be read or are stale, or no item is of the claim.
-        ReadingsError: the readings beside them cannot be read.
+        CertificateError: certificates are unreadable or stale, or no item meets the claim.
+        ReadingsError: the readings stored next to them cannot be read.
     """
     if certificates is None and claim is None:
         return items
@@ -69,7 +70,7 @@ def chosen(
 
 
 def current(readings: Readings, certificate: Certificate) -> ItemReading | None:
-    """The reading of a certified item, if it is of this item and this certificate."""
+    """Return the reading of an item if it belongs to this certificate."""
     reading = readings.by_item.get(certificate.item)
     if reading is None or reading.stale(certificate.digest, certificate_digest(certificate)):
         return None
@@ -77,7 +78,7 @@ def current(readings: Readings, certificate: Certificate) -> ItemReading | None:
 
 
 def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
-    """The items' certificates, by id, of which one or more prove; items of worlds need none.
+    """Return the items' certificates by id, at least one a proof. Items of worlds need none.
 
     Raises:
         CertificateError: the file cannot be read, certificates are stale, or none proves an item.
@@ -95,12 +96,12 @@ def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]
 
 
 def selected(items: Sequence[Item], of: Sequence[Item], claim: Claim | None) -> str:
-    """How the items that a run's certificates select differ from all; empty if all are selected.
+    """Describe how the items selected by certificates differ from all; empty if they do not.
 
     Args:
-        items: that are played.
-        of: the data set they were chosen from.
-        claim: what they were chosen by; None if certificates only mark the proven ones.
+        items: the items played.
+        of: the data set from which they were chosen.
+        claim: the selection criterion; None if certificates only mark proven items.
     """
     if claim is None:
         of, items = items, [item for item in items if is_proven(item)]
@@ -110,6 +111,6 @@ def selected(items: Sequence[Item], of: Sequence[Item], claim: Claim | None) -> 
 
 
 def marked(judged: Iterable[Attempt], items: Iterable[Item]) -> Iterator[Attempt]:
-    """The verdicts, each with whether its item is proven."""
+    """Yield the verdicts, each marked with whether its item is proven."""
     known = {item.id: is_proven(item) for item in items}
     return (replace(one, proven=known.get(one.item)) for one in judged)

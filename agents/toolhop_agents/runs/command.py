@@ -1,4 +1,4 @@
-"""`toolhop run`: play many episodes, watch them, get the table."""
+"""`toolhop run`: play many episodes, show their progress, print the table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from toolhop_tools.errors import counted
 from toolhop_tools.model import ItemsOnDemand
 
 PRINTED = 50
-"""Faults of items left out that are reported; the manifest has all."""
+"""Maximum number of problems with left-out items that are printed; the manifest has all."""
 
 
 # fmt: off
@@ -80,7 +80,7 @@ def run(
             "--dry-run plays nothing and --estimate plays items: give one of them"
         )
     if ctx.get_parameter_source("turn_limit") is ParameterSource.DEFAULT:
-        del flags["turn_limit"]  # a benchmark may have a limit of its own
+        del flags["turn_limit"]  # a benchmark may have its own limit
     job = _resumed(ctx, resume, flags) if resume else prepare(settings_of(ctx, flags))
     named = dict(job.settings) if resume else flags
     errors = ErrorConsole()
@@ -105,7 +105,7 @@ def run(
     else:
         whole = _Whole(job, ended)
         _print_figures(whole, ended, as_json=as_json)
-        # Items on demand would each be made to be compared with.
+        # Comparing would create each item of a lazy sequence.
         of = job.items if isinstance(job.data.items, ItemsOnDemand) else job.data.items
         selection = selected(job.items, of, job.settings.certified_only)
         if selection and not as_json:
@@ -123,7 +123,7 @@ def run(
 
 
 def _made(job: Job, errors: Console) -> Job:
-    """The job with its items made into scenarios, where that is asked for."""
+    """Turn the job's items into scenarios if the settings ask for it."""
     if job.certificates is None:
         return job
     from toolhop_agents.cli.perturb import print_yields  # numpy, only when used
@@ -138,7 +138,7 @@ def _made(job: Job, errors: Console) -> Job:
 def _play(job: Job, errors: Console, named: Mapping[str, Any]) -> Run:
     if job.settings.approve and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("--approve asks a person, and this is not a terminal: leave it out")
-    # A line that moves would overwrite what a person is asked.
+    # A progress line would overwrite the questions to the user.
     shown = Console(quiet=True) if job.settings.approve else errors
     progress = Episodes(shown, job.settings.agent_name)
 
@@ -153,7 +153,7 @@ def _play(job: Job, errors: Console, named: Mapping[str, Any]) -> Run:
 
 
 class _Whole:
-    """What all attempts that count come to; of those with a score none is kept."""
+    """Streaming summary of the attempts that count; scored attempts are not kept."""
 
     def __init__(self, job: Job, ended: Run) -> None:
         self.sums = Summing()
@@ -205,11 +205,11 @@ def _print_left_out(errors: Console, job: Job) -> None:
 
 # fmt: on
 def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
-    """A run to resume: its own settings, and of those given the ones that may change.
+    """Return the job of a run to resume, with its own settings and any given ones that may change.
 
     Raises:
-        click.UsageError: a flag that was given, anywhere, asks for another run; or a key would go
-            to an address that only the run names.
+        click.UsageError: a given flag would change the run's results, or a key would be sent to an
+            address that only the run names.
         StoreError: the run cannot be read.
     """
     store = RunStore.open(folder)

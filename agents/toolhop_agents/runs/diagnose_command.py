@@ -1,4 +1,4 @@
-"""`toolhop diagnose`: what looks wrong with the harness in runs, not with the model."""
+"""`toolhop diagnose`: signs in runs of problems with the harness rather than the model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from toolhop_env.score import Errored
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 SHOWN = 3
-"""Episodes that are named under a finding; `--json` has all."""
+"""Episodes shown per finding; `--json` lists all."""
 
 
 @click.command()
@@ -55,7 +55,7 @@ def diagnose(runs: Sequence[Path], as_json: bool) -> None:
 
 
 def print_findings(console: Console, findings: Sequence[Finding]) -> None:
-    """All findings with the first episodes of each."""
+    """Print all findings with the first episodes of each."""
     for finding in findings:
         console.print(headline(finding))
         if not finding.episodes:
@@ -69,13 +69,15 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
 
 
 def print_headlines(console: Console, findings: Iterable[Finding]) -> None:
-    """Findings in a line each, as runs end with them."""
+    """Print findings as one line each, for the end of a run."""
     for finding in findings:
         console.print(headline(finding))
 
 
 def report_errored(errors: Console, judged: Iterable[Attempt]) -> None:
-    """The most frequent cause as it was first said, fix included; nothing where none is errored."""
+    """Print the most frequent cause of errored episodes, fix included, or nothing if none
+    errored.
+    """
     reasons = [one.verdict.reason for one in judged if isinstance(one.verdict, Errored)]
     if not reasons:
         return
@@ -89,6 +91,6 @@ def report_errored(errors: Console, judged: Iterable[Attempt]) -> None:
 
 
 def headline(finding: Finding) -> Text:
-    """A finding in one line."""
+    """Return a finding as one line."""
     head = Text(f"{finding.severity}: {finding.kind}: ", STYLES[finding.severity])
     return Text.assemble(head, plain(finding.text))

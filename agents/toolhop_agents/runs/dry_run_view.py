@@ -1,4 +1,4 @@
-"""`toolhop run --dry-run`: what would be played; `--estimate`: what it will cost."""
+"""Output of `toolhop run --dry-run` (what would be played) and `--estimate` (what it will cost)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from toolhop_tools.model import by_id
 from toolhop_tools.perturb.order import tool_order
 
 SHOWN = 5
-"""Item ids that the text lists; the JSON lists all."""
+"""Item ids listed in the text output; the JSON lists all."""
 
 
 def progress_of(job: Job) -> Progress:
-    """How far the job's run has come; nowhere, for a new one."""
+    """Return the progress of the job's run, which is empty for a new run."""
     return progress(job.store.attempts() if job.store else ())
 
 
 def print_plan(job: Job, *, as_json: bool) -> None:
-    """Print what would be played."""
+    """Print the plan of a run."""
     if job.certificates is not None:
         _print_to_be_made(job, as_json=as_json)
         return
@@ -63,7 +63,9 @@ def print_plan(job: Job, *, as_json: bool) -> None:
 
 
 def _print_to_be_made(job: Job, *, as_json: bool) -> None:
-    """Print of what scenarios would be made; only making them tells how many there are."""
+    """Print which items would be made into scenarios. Their number is known only after making
+    them.
+    """
     into, items = ", ".join(job.settings.into), [item.id for item in job.items]
     if as_json:
         settings = job.settings.model_dump(mode="json")
@@ -77,7 +79,7 @@ def _print_to_be_made(job: Job, *, as_json: bool) -> None:
 
 
 def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> None:
-    """Print what the rest of a run will cost, of which a sample was played.
+    """Print the estimated cost of the rest of a run, of which a sample was played.
 
     Raises:
         NothingToGoBy: no item of the sample has a score.

@@ -1,8 +1,8 @@
-"""What the rest of a run will cost, from the episodes that were played: totals with intervals.
+"""Estimate the cost of the rest of a run from the episodes played: totals with intervals.
 
-Items are what was sampled, so items are what is drawn: an item's modes and epochs are taken to
-cost alike, which is on the safe side. The intervals are those of `toolhop_env.statistics.totals`.
-With a handful of items they are wide, and still blind to rare long episodes that none of them was.
+The sampling unit is the item: its modes and epochs are assumed to cost alike, which errs on the
+safe side. The intervals are those of `toolhop_env.statistics.totals`. With a handful of items they
+are wide, and still cannot reflect rare long episodes that were not sampled.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from toolhop_env.score import Conduct, Errored
 from toolhop_env.statistics import totals
 
 LEVEL = 0.90
-"""Share of cases that the interval is made for."""
+"""Nominal coverage of the intervals."""
 REPLICATES = 4000
 FIGURES = ("requests", "input_tokens", "output_tokens", "cost_usd", "seconds")
 
@@ -28,35 +28,35 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ExpectedTotal:
-    """An expected total, and where it should come to lie."""
+    """An expected total with its interval."""
 
     expected: float
     low: float | None
-    """None where a single item tells nothing of the spread."""
+    """None if there is only one item, which says nothing about the spread."""
     high: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """What is left, and what it will take."""
+    """The work left in a run and its estimated cost."""
 
     items: int
-    """Items that it is drawn from."""
+    """Number of items the estimate is based on."""
     errored: int
-    """Episodes played that are errored, and tell nothing."""
+    """Number of errored episodes played, which are not used."""
     episodes: int
-    """Episodes that are left."""
+    """Number of episodes left."""
     requests: ExpectedTotal
     input_tokens: ExpectedTotal
     output_tokens: ExpectedTotal
     cost_usd: ExpectedTotal | None
-    """None where a price is not known."""
+    """None if a price is unknown."""
     seconds: ExpectedTotal
-    """On the clock, with as many episodes at a time as in the run."""
+    """Wall-clock time, with the run's number of concurrent episodes."""
 
 
 class NothingToGoBy(Exception):
-    """No item was played in every mode without a fault: nothing can be said of the rest."""
+    """No item was played without an error in every mode, so there is no basis for an estimate."""
 
 
 def estimate(
@@ -70,21 +70,21 @@ def estimate(
     level: float = LEVEL,
     replicates: int = REPLICATES,
 ) -> RunEstimate:
-    """What the episodes that are left will take.
+    """Estimate what the remaining episodes will take.
 
     Args:
-        judged: the verdicts of the episodes played.
-        left: by mode, how many episodes are left.
-        items_left: how many items they are of.
-        at_a_time: episodes under way at a time.
-        seed: of the replicates.
-        turn_limit: replies that an episode may take: the high end of requests is at most that of
-            all episodes, apart from retries within what was expected.
-        level: of the intervals.
-        replicates: of what the items that were played allow.
+        judged: verdicts of the episodes played.
+        left: number of remaining episodes by mode.
+        items_left: number of items these episodes have.
+        at_a_time: number of concurrent episodes.
+        seed: seed of the bootstrap.
+        turn_limit: maximum number of replies per episode; caps the high end of requests, apart from
+            the expected retries.
+        level: nominal coverage of the intervals.
+        replicates: number of bootstrap replicates.
 
     Raises:
-        NothingToGoBy: no item was played in all of the modes that are left.
+        NothingToGoBy: no item was played in all of the remaining modes.
     """
     modes = [mode for mode, episodes in left.items() if episodes]
     means, errored = _by_item(judged, modes)
@@ -124,7 +124,7 @@ def _shared(one: ExpectedTotal, lanes: int) -> ExpectedTotal:
 
 
 def _by_item(judged: Iterable[Attempt], modes: Sequence[str]) -> tuple[Floats, int]:
-    """By item, mode and figure, the mean over the item's episodes; items that have all modes."""
+    """Return the mean of each figure by item and mode, for items with all modes."""
     rows: dict[str, dict[str, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     errored = 0
     for one in judged:
@@ -141,7 +141,7 @@ def _by_item(judged: Iterable[Attempt], modes: Sequence[str]) -> tuple[Floats, i
 
 
 def _figures(of: Conduct) -> list[float]:
-    """What an episode takes where no reply comes from a cache."""
+    """Return the figures of an episode as if no reply came from a cache."""
     costs = [of.cost_usd, of.saved_usd]
     return [
         of.turns + of.retries,

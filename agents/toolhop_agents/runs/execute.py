@@ -1,4 +1,4 @@
-"""A whole run: data, sandbox, agents and store put together. What `toolhop run` calls."""
+"""Execute a whole run: combine data, sandbox, agents and store. Called by `toolhop run`."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ from toolhop_sandbox.outcome import JSON
 log = logging.getLogger(__name__)
 
 MODEL_EPISODES = 10
-"""Episodes at a time with a model behind a network, as peers default to."""
+"""Concurrent episodes with a remote model, the default of comparable tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that has ended, or a session of it."""
+    """The result of a run, or of one of its sessions."""
 
     store: RunStore
     status: Status
     fault: str = ""
-    """Why it ended with an error, or which limit it met."""
+    """The error that ended it, or the limit it reached."""
     stopped_by: str = ""
-    """The limit's setting, such as ``run_token_limit``."""
+    """Setting of the limit that was reached, such as ``run_token_limit``."""
     spent: Spent = field(default_factory=Spent)
-    """By all attempts of all sessions."""
+    """Total of all attempts in all sessions."""
     unpacked: str = ""
-    """Why finished episodes were not packed, or segments not moved; empty where all went well."""
+    """Why finished episodes could not be packed or segments moved; empty on success."""
 
     @property
     def attempts(self) -> Iterator[Attempt]:
@@ -73,10 +73,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is about to be played."""
+    """The work that `execute` is about to start."""
 
     episodes: int
-    """Episodes that are left to play."""
+    """Number of episodes left to play."""
     folder: str
 
 
@@ -87,15 +87,15 @@ async def execute(
     on_result: Callable[[Attempt], None] = lambda _: None,
     on_event: Sink = lambda _: None,
 ) -> Run:
-    """Play a run to its end, an interrupt, a limit, or a fault that stops it.
+    """Play a run until it is finished, interrupted, out of limits, or stopped by a fault.
 
-    Everything finished is kept in every case. SIGINT and SIGTERM end it cleanly.
+    Finished episodes are always kept. SIGINT and SIGTERM end a run cleanly.
 
     Raises:
-        ToolsError, UnknownAgent, UnknownPrice, StoreError, SandboxUnavailable, SandboxFault: before
-            anything was played.
-        Interrupted: by a signal before anything was played.
-        MissingExtra: segments are to be moved elsewhere, and fsspec is not installed.
+        ToolsError, UnknownAgent, UnknownPrice, StoreError, SandboxUnavailable, SandboxFault: the
+            run cannot start; nothing was played.
+        Interrupted: a signal arrived before anything was played.
+        MissingExtra: segments are to be moved to an object store, and fsspec is not installed.
     """
     job = prepare(job) if isinstance(job, RunSettings) else job
     if job.settings.segments_to is not None:
@@ -110,7 +110,7 @@ async def execute(
         from toolhop_agents.runs.scenarios import made  # numpy, only when used
 
         job = await made(job)
-    job = replace(job, items=tuple(job.items))  # all are played, and kept: none is made twice
+    job = replace(job, items=tuple(job.items))  # all are played, so create each only once
     async with AsyncExitStack() as stack:
         if job.store is not None:
             stack.enter_context(job.store.held())
@@ -123,7 +123,7 @@ async def execute(
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """How far a run has come before this session."""
+    """Progress made by earlier sessions of this run."""
 
     done: Progress
     spent: Spent
@@ -138,7 +138,9 @@ def _begun(job: Job) -> _Begun:
 
 
 def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:
-    """All is played: the manifest says so, where a kill kept it from saying so."""
+    """Return a run with nothing left to play, correcting its manifest if a kill left it
+    unfinished.
+    """
     whole = all(unit.key in begun.done.finished for unit in job.work)
     facts = store.manifest
     if whole and facts.get("status") != "success":
@@ -154,7 +156,7 @@ def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:
 
 
 class _RunSession:
-    """One session of a run: opens what it needs, plays, and writes down how it ended."""
+    """One session of a run: opens resources, plays, and records how it ended."""
 
     def __init__(self, job: Job, begun: _Begun, episodes: int, stack: AsyncExitStack) -> None:
         self._job, self._begun, self._episodes, self._stack = job, begun, episodes, stack
@@ -166,7 +168,7 @@ class _RunSession:
     async def play(
         self, on_start: Callable[[Plan], None], on_result: Callable[[Attempt], None], on_event: Sink
     ) -> Run:
-        """Play what is left."""
+        """Play the remaining episodes."""
         job = self._job
         watch = self._stack.enter_context(exported(job.settings))
         places, judge = await self._open()
@@ -204,17 +206,17 @@ class _RunSession:
                 )
             )  # fmt: skip
         except StoreError as error:
-            # As after a full disk, which is the first fault to tell.
+            # For example, the disk is full. An earlier fault takes precedence.
             status, fault = "error", fault or _reported(error)
         return Run(store, status, fault, stopped_by, self._ledger.spent, packer.fault)
 
     def _leaves_some(self) -> bool:
-        """Whether a sample is played, and not all that was left."""
+        """Whether episodes will be left over because only a sample is played."""
         whole = replace(self._job, sample=None)
         return sum(whole.left_by_mode(self._begun.done).values()) > self._episodes
 
     async def _open(self) -> tuple[Places, Judge | None]:
-        """Where episodes are played, and who judges them."""
+        """Open the places where episodes are played, and the judge."""
         opened = list[tuple[Places, Judge | None]]()
 
         async def enter() -> None:
@@ -268,7 +270,7 @@ class _RunSession:
         return places
 
     def _folder(self, sandbox: Mapping[str, JSON]) -> tuple[RunStore, dict[str, JSON]]:
-        """The run's folder and its manifest: a new one, or the one resumed."""
+        """Return the run's folder and manifest, creating them for a new run."""
         job = self._job
         if job.store is not None:
             facts = manifests.begun_again(job.store.manifest, job.changed)
@@ -284,7 +286,7 @@ class _RunSession:
 async def _play(
     executor: Executor, work: Iterator[WorkUnit], at_a_time: int
 ) -> tuple[Status, str, str]:
-    """Run until done, interrupted, stopped by a limit or broken: how it ended, why, which limit."""
+    """Run the executor, and return the status, the reason and the limit that was reached."""
 
     async def play() -> None:
         await executor.judge_open()
@@ -305,11 +307,11 @@ def _reported(error: Exception) -> str:
 
 
 def episodes_at_a_time(settings: RunSettings) -> int:
-    """How many episodes are under way at once."""
+    """Return the number of concurrent episodes."""
     if settings.approve:
         return 1
     if settings.max_samples is not None:
         return settings.max_samples
     if settings.gguf is not None:
-        return 1  # one takes all processors
+        return 1  # one episode uses all processors
     return MODEL_EPISODES if settings.model else max(2, os.cpu_count() or 1)

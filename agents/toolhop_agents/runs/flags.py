@@ -1,4 +1,4 @@
-"""How a setting is given on the command line, and the values that are read from its text."""
+"""Command-line flags of settings, and parsers for their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Amount = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
 
 
 class Section(StrEnum):
-    """Headings of the flags of a run in help texts, in their order."""
+    """Headings of a run's flags in help texts, in order."""
 
     PLAYER = "Who plays"
     ITEMS = "Items"
@@ -30,29 +30,29 @@ class Section(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How a setting is given on the command line, where its name does not say it."""
+    """The command-line flag of a setting, as far as it does not follow from the field."""
 
     help: str
     names: tuple[str, ...] = ()
-    """The flag's names, the first the usual one; made of the field's name where empty."""
+    """Names of the flag, the usual one first; derived from the field's name if empty."""
     metavar: str | None = None
     default: str | None = None
-    """What is taken where nothing is given, as text; the field's default where None."""
+    """Default as text; None for the field's default."""
     parse: Callable[[str], object] | None = None
-    """From the text to the value; raises ValueError where it is none."""
+    """Converts text to the value. Raises ValueError for invalid text."""
     alone: str | None = None
-    """The value of a flag that is given without one; None if it needs one."""
+    """Value of the flag if given without one; None if it requires a value."""
     section: Section | None = None
-    """Under which heading help texts have it."""
+    """Heading of the flag in help texts."""
     goes_with: str = ""
-    """The setting that this one means nothing without; empty if there is none."""
+    """Setting that this one requires; empty if none."""
     operational: bool = False
-    """Whether the setting changes how far and how fast the work goes, and no result: a session that
-    resumes may change it."""
+    """Whether the setting affects only the pace and extent of the work, not its results, so that
+    a resumed session may change it."""
 
 
 def flag_of(field: FieldInfo) -> Flag | None:
-    """The flag of a setting; None if it has none."""
+    """Return the flag of a setting, or None if it has none."""
     return next((part for part in field.metadata if isinstance(part, Flag)), None)
 
 
@@ -62,36 +62,36 @@ def _flags(model: type[BaseModel]) -> Iterator[tuple[str, Flag]]:
 
 
 def operational(model: type[BaseModel]) -> frozenset[str]:
-    """Names of the settings that a session that resumes may change."""
+    """Return the names of the settings that a resumed session may change."""
     return frozenset(name for name, flag in _flags(model) if flag.operational)
 
 
 def in_section(model: type[BaseModel], section: Section) -> tuple[str, ...]:
-    """Names of the settings under a heading, in the fields' order."""
+    """Return the names of the settings under a heading, in field order."""
     return tuple(name for name, flag in _flags(model) if flag.section is section)
 
 
 def goes_with(model: type[BaseModel]) -> dict[str, str]:
-    """By name of a setting, the one that it means nothing without."""
+    """Return the required setting by the name of each setting that has one."""
     return {name: flag.goes_with for name, flag in _flags(model) if flag.goes_with}
 
 
 _UNITS = ("_s", "_mib")
-"""Endings that name a unit and do not belong to the flag."""
+"""Name endings for units, which flags omit."""
 
 
 def flag_name(name: str) -> str:
-    """The usual flag of a setting, such as ``--timeout`` for ``timeout_s``."""
+    """Return the usual flag of a setting, such as ``--timeout`` for ``timeout_s``."""
     for unit in _UNITS:
         name = name.removesuffix(unit)
     return "--" + name.replace("_", "-")
 
 
 def modes_of(text: str) -> tuple[str, ...]:
-    """Modes from a list with commas; ``all`` stands for those of the benchmark.
+    """Parse a comma-separated list of modes; ``all`` means all modes of the benchmark.
 
     Raises:
-        ValueError: none is named.
+        ValueError: the list is empty.
     """
     found = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not found:
@@ -100,10 +100,10 @@ def modes_of(text: str) -> tuple[str, ...]:
 
 
 def shard_of(text: str) -> tuple[int, int]:
-    """Which part of how many, from ``2/5``.
+    """Parse a shard such as ``2/5`` into its number and the number of shards.
 
     Raises:
-        ValueError: it is no part.
+        ValueError: the text is not a shard.
     """
     number, slash, count = text.partition("/")
     if slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
@@ -112,10 +112,10 @@ def shard_of(text: str) -> tuple[int, int]:
 
 
 def temperature_of(text: str) -> float | None:
-    """A number from 0 on, or None for ``none``.
+    """Parse a number from 0 up; ``none`` gives None.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text is neither.
     """
     if text == "none":
         return None
@@ -129,10 +129,10 @@ def temperature_of(text: str) -> float | None:
 
 
 def max_tokens_of(text: str) -> int | None:
-    """A number from 1 on, or None for ``none``.
+    """Parse a number from 1 up; ``none`` gives None.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text is neither.
     """
     if text == "none":
         return None

@@ -1,4 +1,4 @@
-"""What is to be played, known before anything starts: data, items, modes, episodes."""
+"""Jobs: data, items, modes and episodes, determined before anything starts."""
 
 from __future__ import annotations
 
@@ -46,42 +46,42 @@ from toolhop_tools.scenarios.label import BENCHMARK as SCENARIOS
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be played, known before anything starts."""
+    """What a run will play, determined before anything starts."""
 
     settings: RunSettings
-    """As they hold in this session."""
+    """The settings of this session."""
     data: DataSet
     items: Sequence[Item]
     left_out: tuple[DataProblem, ...] = ()
-    """What is wrong with items that cannot be played (``skip_broken``)."""
+    """Problems of items that cannot be played (``skip_broken``)."""
     store: RunStore | None = None
-    """The run that is resumed; None for a new one."""
+    """The run being resumed; None for a new one."""
     changed: Mapping[str, JSON] = field(default_factory=dict)
     """Settings of this session that differ from the run's own."""
     sample: frozenset[str] | None = None
-    """Play these items in the first epoch, and leave the rest for another session."""
+    """Ids of the items to play in this session, in the first epoch only."""
     folder: str = ""
-    """Name of a new run's folder; made of the time and the agent where none is given."""
+    """Name of a new run's folder; derived from time and agent if empty."""
     only: frozenset[Key] | None = None
-    """The run is made of these episodes alone."""
+    """The only episodes of the run, if it does not have all of them."""
     starts: Callable[[WorkUnit], Prefix] | None = None
-    """What each episode begins with (`Executor.starts`); nothing where None."""
+    """Returns where each episode begins (`Executor.starts`); None means at the start."""
     certificates: Mapping[str, Certificate] | None = None
-    """Of the items, which are to be made into scenarios; None where they are played as they are."""
+    """Certificates of items to be made into scenarios; None to play the items as they are."""
     answers: Answers | None = None
-    """Those of the file that is played; None where no file is."""
+    """Recorded answers to play from a file, if any."""
     scenarios: Mapping[str, JSON] | None = None
-    """What was made and refused; None where items were made into nothing."""
+    """Counts of scenarios made and refused; None if none were made."""
 
     @property
     def work(self) -> Units | list[WorkUnit]:
-        """All episodes of the run, finished ones included."""
+        """All episodes of the run, including finished ones."""
         settings = self.settings
         work = Units(settings.modes, settings.epochs, self.items, settings.shard)
         return work if self.only is None else [unit for unit in work if unit.key in self.only]
 
     def left_by_mode(self, done: Progress) -> Mapping[str, int]:
-        """How many episodes there are to play in this session."""
+        """Return the number of episodes to play in this session, by mode."""
         work = self.work
         if self.sample is not None or not isinstance(work, Units):
             return Counter(unit.mode for unit in self.left(done))
@@ -89,22 +89,22 @@ class Job:
         return {mode: count - finished[mode] for mode, count in work.by_mode().items()}
 
     def left(self, done: Progress) -> Iterator[WorkUnit]:
-        """The episodes to play in this session."""
+        """Yield the episodes to play in this session."""
         for unit in left(self.work, done):
             if self.sample is None or (unit.epoch == 1 and unit.item.id in self.sample):
                 yield unit
 
 
 def prepare(settings: RunSettings) -> Job:
-    """Read the data and list the episodes; nothing is started yet.
+    """Read the data and list the episodes, without starting anything.
 
-    With ``into`` the items are those that scenarios are to be made of (`runs.scenarios.made`).
+    With ``into``, the items are those to be made into scenarios (`runs.scenarios.made`).
 
     Raises:
-        ToolsError: the data cannot be used as asked.
-        UnknownAgent: no such agent.
-        TemplateError: the template has no place for what the benchmark shows.
-        UnknownPrice: a limit on costs is asked for, and nothing tells the model's price.
+        ToolsError: the data cannot be used as requested.
+        UnknownAgent: there is no such agent.
+        TemplateError: the template lacks a placeholder for something the benchmark shows.
+        UnknownPrice: a cost limit is set, but the model's price is unknown.
         NoSuchModel, MissingExtra: a GGUF file cannot be served here.
     """
     found = survey(settings.data, last_wins=settings.last_wins)
@@ -136,7 +136,7 @@ def prepare(settings: RunSettings) -> Job:
     if settings.strict_tools == "on":
         _check_strict(items)
     for mode in settings.modes:
-        setting(settings, WorkUnit(items[0], mode, 1))  # what no prompt can be made of is refused
+        setting(settings, WorkUnit(items[0], mode, 1))  # raises if there can be no prompt
     job = Job(settings, data, items, left_out=found.errors, answers=answers)
     if settings.shard and not job.work:
         episodes = len(Units(settings.modes, settings.epochs, items))
@@ -150,7 +150,7 @@ def prepare(settings: RunSettings) -> Job:
 def _to_be_made(
     settings: RunSettings, data: DataSet, items: Sequence[Item], left_out: tuple[DataProblem, ...]
 ) -> Job:
-    """A job whose items are to be made into scenarios."""
+    """Return a job whose items are still to be made into scenarios."""
     if Perturbation.parse(settings.perturbation) != Perturbation():
         raise BadChoice(
             f"--into with --tools {settings.perturbation}: labels are shown for tools as they are",
@@ -163,15 +163,15 @@ def _to_be_made(
 
 
 def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON]) -> Job:
-    """The same for a run that is resumed: its items are those it kept.
+    """Return the job of a resumed run, with the items stored in its folder.
 
     Args:
         store: the run.
-        settings: the run's own, with what is changed for this session.
-        changed: what is changed, for the manifest.
+        settings: the run's own settings, with this session's changes.
+        changed: the changes, for the manifest.
 
     Raises:
-        StoreError, ToolsError: the items are not there, or not those that were played.
+        StoreError, ToolsError: the items are missing, or not those that were played.
         UnknownAgent, UnknownPrice: see `prepare`.
     """
     data = store.items(last_wins=settings.last_wins)
@@ -199,20 +199,20 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
 
 
 def settings_of(store: RunStore) -> RunSettings:
-    """A run's own settings.
+    """Return a run's own settings.
 
     Raises:
-        StoreError: its manifest has none that can be read.
+        StoreError: the manifest has no valid settings.
     """
     try:
-        # A manifest without a limit of a reply is of a run without one.
+        # Manifests without `max_tokens` are of runs without that limit.
         return RunSettings.model_validate({"max_tokens": None, **store.manifest["settings"]})
     except (ValidationError, KeyError) as error:
         raise StoreError(f"the settings of {store.folder} cannot be read: {error}") from error
 
 
 def simulated_before(job: Job) -> dict[str, Outcome]:
-    """What the simulator answered in earlier sessions in the place of recorded tools."""
+    """Return the simulator's answers to calls of recorded tools in earlier sessions."""
     tools = {item.id: item.all_tools for item in job.items}
     return {
         call_key(tools[trace.started.item][call.verdict.tool], call.verdict.arguments): call.outcome
@@ -224,13 +224,13 @@ def simulated_before(job: Job) -> dict[str, Outcome]:
 
 
 def sampled(job: Job, count: int) -> Job:
-    """The same job, of which only `count` items are played, spread over the data by the seed."""
+    """Limit a job to `count` items, spread over the data by the seed."""
     identities = [item.id for item in job.items]
     return replace(job, sample=spread(identities, count, job.settings.seed))
 
 
 def spread(identities: Sequence[str], count: int, seed: int) -> frozenset[str]:
-    """A sample spread over the data: one item of each of `count` equal stretches."""
+    """Draw a stratified sample: one item from each of `count` equal stretches of the data."""
     draw = Random(seed)
     count = min(count, len(identities))
     ends = [len(identities) * part // count for part in range(count + 1)]
@@ -238,7 +238,7 @@ def spread(identities: Sequence[str], count: int, seed: int) -> frozenset[str]:
 
 
 def _binding(items: Sequence[Item], where: str) -> Binding:
-    """How the items are asked."""
+    """Return the binding of the items' benchmark."""
     found = sorted({item.benchmark for item in samples_of(items)})
     if len(found) != 1:
         raise BadChoice(
@@ -249,7 +249,7 @@ def _binding(items: Sequence[Item], where: str) -> Binding:
 
 
 def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
-    """The modes that are played: those asked for, the benchmark's first for none."""
+    """Return the modes to play: the given ones, or the benchmark's first if none are given."""
     known = binding.benchmark.modes
     if settings.modes == ("all",):
         return known
@@ -263,7 +263,7 @@ def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
 
 
 def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
-    """See that a run can answer every tool."""
+    """Check that the run can answer calls of every tool."""
     items = samples_of(items)
     asked = any(
         tool.body is EpisodeAction.ASK_USER for item in items for tool in item.all_tools.values()
@@ -284,7 +284,7 @@ def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
 
 
 def _check_strict(items: Sequence[Item]) -> None:
-    """See that every tool on offer has a schema for strict mode."""
+    """Check that every offered tool has a schema that strict mode accepts."""
     for item in items:
         for tool in item.all_tools.values():
             if problem := strict_problem(tool.schema.parameters):
@@ -296,7 +296,7 @@ def _check_strict(items: Sequence[Item]) -> None:
 
 
 def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item]) -> None:
-    """See that an agent that makes the gold calls of hops has hops to go by."""
+    """Check that the items have hops if the agent plays hops' gold calls."""
     agent = settings.agent_name
     if settings.model is not None or agent.partition(":")[0] not in PLANNED:
         return
@@ -308,7 +308,7 @@ def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item
 
 
 def _check_answers(settings: RunSettings, answers: Answers, items: Sequence[Item]) -> None:
-    """See that a file of answers has some in each mode: what it lacks counts as wrong."""
+    """Check that an answer file has answers in each mode; missing ones count as wrong."""
     for mode in settings.modes:
         if all(turns_of(answers, item.id, mode) is None for item in items):
             raise BadChoice(
@@ -321,7 +321,7 @@ def _check_answers(settings: RunSettings, answers: Answers, items: Sequence[Item
 def _check_agent(
     settings: RunSettings, binding: Binding, known: Sequence[Item] | None
 ) -> Answers | None:
-    """The answers of a file that is played; None where no file is."""
+    """Check the agent, and return the recorded answers if it plays a file."""
     if settings.model is None and settings.agent_name.startswith(PREFIX):
         answers = read_predictions(settings.agent_name, binding, known)
         if binding.asked is Interaction.EPISODES and settings.call_format is not CallFormat.NATIVE:

@@ -1,4 +1,4 @@
-"""What a whole run has taken so far, and the limits on that."""
+"""Spending of a whole run, and its limits."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ from toolhop_tools.model import ToolSchema
 
 
 class RunLimitReached(Exception):
-    """The run is to stop here: no request is sent any more. It can be resumed."""
+    """The run must stop: no more requests are sent. It can be resumed."""
 
     def __init__(self, limit: str, message: str) -> None:
         super().__init__(message)
         self.limit = limit
-        """The setting's name, such as ``run_token_limit``."""
+        """Name of the setting, such as ``run_token_limit``."""
 
 
 EQUAL_REQUESTS = 30
-"""Requests in a row that came to nothing by the same fault at which a run stops. They count once
-all retries of a question are used up: a short outage is waited out, whatever is under way."""
+"""Number of consecutive requests with the same fault that stops a run. Requests count only after
+all retries of a question failed, so short outages are waited out, whatever is under way."""
 
 
 class SameFault(Exception):
-    """The run is to stop here: each attempt ends by the same fault. It can be resumed."""
+    """The run must stop: every attempt ends with the same fault. It can be resumed."""
 
 
 @dataclass
 class Breaker:
-    """Tells when episodes fail by one fault alone, with none between that came to its end."""
+    """Detects a streak of episodes that all fail with the same fault."""
 
     cause: str = ""
     requests: int = 0
 
     def ended(self) -> None:
-        """An episode came to its end."""
+        """Record an episode that ended normally, which breaks the streak."""
         self.requests = 0
 
     def errored(self, reason: str, fault: ModelFault | None) -> SameFault | None:
-        """Count an errored episode: by the fault of its model, or for another `reason`."""
+        """Record an errored episode, by its model's fault or another `reason`. Return the
+        exception that stops the run if the streak is too long.
+        """
         cause = fault.cause if fault else next(iter(causes_of([reason])))
         self.requests = (fault.requests if fault else 1) + self.requests * (cause == self.cause)
         self.cause = cause
@@ -59,17 +61,17 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Limits of a whole run; None is no limit. What a response cache gave counts nothing."""
+    """Limits of a whole run; None means unlimited. Cached replies do not count."""
 
     tokens: int | None = None
-    """Input and output tokens."""
+    """Input plus output tokens."""
     calls: int | None = None
     """Tool calls."""
     cost_usd: float | None = None
     time_s: float | None = None
-    """Seconds of one session: a run that is resumed has them anew."""
+    """Seconds of one session: a resumed run starts over."""
     known_costs: bool = False
-    """Every reply must have a price, because some limit on costs depends on it."""
+    """Whether every reply must have a price, because a cost limit depends on it."""
 
     def __post_init__(self) -> None:
         for name in ("tokens", "calls", "cost_usd", "time_s"):
@@ -80,15 +82,15 @@ class RunLimits:
 
 @dataclass
 class Ledger:
-    """Adds up what is spent, and says when to stop.
+    """Adds up spending and enforces the limits.
 
-    Limits are looked at before each request: what is under way then is finished and kept. So a
-    limit may be passed by the replies of the episodes under way, one each, and by their calls.
+    Limits are checked before each request; whatever is under way is finished and kept. So each
+    episode under way may exceed a limit by one reply and its calls.
     """
 
     limits: RunLimits
     spent: Spent = field(default_factory=Spent)
-    """By all attempts of the run, the earlier sessions included."""
+    """Total of all attempts of the run, including earlier sessions."""
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
@@ -97,11 +99,11 @@ class Ledger:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds of this session."""
+        """Seconds since this session began."""
         return self.clock() - self._began
 
     def add(self, event: Event, prefix_turns: int) -> None:
-        """Count what an episode recorded; turns that it was given from before cost nothing."""
+        """Count an episode's event. Turns copied from an earlier attempt or fork cost nothing."""
         if isinstance(event, Replied) and event.turn > prefix_turns:
             self.spent += spent_on([event.reply])
             if event.reply.origin is Origin.ASKED and event.reply.usage.cost_usd is None:
@@ -110,14 +112,14 @@ class Ledger:
             self.spent += Spent(calls=1)
 
     def add_spent(self, took: Spent) -> None:
-        """Count what was asked for beside the episodes, such as a judge's replies."""
+        """Count spending outside of episodes, such as a judge's replies."""
         self.spent += took
 
     def check(self) -> None:
-        """Let another request be sent, or not.
+        """Check that another request may be sent.
 
         Raises:
-            RunLimitReached: a limit leaves no room for it.
+            RunLimitReached: a limit has been reached.
         """
         if self.limits.cost_usd is not None and self.spent.cost_usd is None:
             self._unpriced = self._unpriced or "the model"
@@ -133,7 +135,7 @@ class Ledger:
                 raise RunLimitReached(name, f"{flag} is reached: {unit.format(used, limit)}")
 
     async def grant(self) -> None:
-        """The same, for `Metered`."""
+        """Like `check`, as `Metered` needs it."""
         self.check()
 
     def _used(self) -> Sequence[tuple[str, float | None, float, str]]:
@@ -148,7 +150,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Metered:
-    """A model that is asked only while the run's limits leave room."""
+    """A model that is asked only within the run's limits."""
 
     model: Model
     grant: Callable[[], Awaitable[None]]
@@ -156,14 +158,14 @@ class Metered:
 
     @property
     def name(self) -> str:
-        """The model's own."""
+        """Name of the wrapped model."""
         return self.model.name
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
         """See `Model.reply`.
 
         Raises:
-            RunLimitReached: a limit leaves no room for another request.
+            RunLimitReached: a limit has been reached.
         """
         await self.grant()
         return await self.model.reply(messages, tools)

@@ -28,7 +28,8 @@ from toolhop_tools.errors import counted
 from toolhop_tools.secrets import ENDINGS, known
 
 DEPTH = 2
-"""Folders below the one that is given in which runs are looked for: an ablation holds its arms."""
+"""Depth at which runs are looked for below the given folder: an ablation's folder contains its
+arms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def runs(folder: Path, limit: int, secrets: bool, redact: bool, as_json: bool) -
 
 
 def _secrets(folder: Path, *, redact: bool, as_json: bool) -> None:
-    """Print the files that hold a secret; exits with 1 where they still do."""
+    """Print the files that contain secrets. Exits with 1 if any still do."""
     load_dotenv(Path(".env"))
     if not known():
         raise click.UsageError(
@@ -141,7 +142,7 @@ def _row(one: _Listed, folder: Path) -> tuple[str, ...]:
 
 
 def _played_with(settings: dict[str, Any]) -> str:
-    """The settings in which runs of one agent mostly differ."""
+    """Return the settings in which runs of an agent mostly differ, as text."""
     feedback = settings.get("feedback", "")
     level = feedback.get("name", "") if isinstance(feedback, dict) else feedback
     parts = [settings.get("data", ""), ",".join(settings.get("modes", ())), level]

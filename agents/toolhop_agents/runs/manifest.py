@@ -1,4 +1,4 @@
-"""The manifest: everything that identifies a run, and what became of it, session by session."""
+"""The manifest: what identifies a run, and how each of its sessions ended."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ PACKAGES = (
     "toolhop-env", "RestrictedPython", "docker", "litellm", "openai", "pydantic", "xllamacpp",
 )  # fmt: skip
 Status: TypeAlias = Literal["started", "success", "error", "cancelled", "limited", "sampled"]
-"""How a run, or a session of it, ended. ``started`` is under way, or was killed; ``limited`` was
-stopped by a limit of the run; ``sampled`` has played a sample for an estimate. All but ``success``
-can be resumed."""
+"""How a run or a session ended. ``started`` is under way or was killed; ``limited`` reached a
+limit of the run; ``sampled`` played a sample for an estimate. All but ``success`` can be
+resumed."""
 
 
 def folder_name(settings: RunSettings) -> str:
-    """A run folder's name: when, and who plays."""
+    """Return the name of a run's folder: the time and the agent."""
     agent = "".join(c if c.isalnum() or c in "-._" else "-" for c in settings.agent_name)[:60]
     return f"{datetime.now(UTC).strftime('%Y-%m-%dT%H-%M-%S')}_{agent}"
 
@@ -44,7 +44,9 @@ def manifest(
     left_out: Sequence[DataProblem] = (),
     scenarios: Mapping[str, JSON] | None = None,
 ) -> dict[str, JSON]:
-    """A new run's, with the status it begins with; `scenarios` counts what items were made into."""
+    """Return the manifest of a new run. `scenarios` has the counts of scenarios made from the
+    items.
+    """
     began = now()
     return {
         "format": FORMAT,
@@ -89,12 +91,12 @@ def _model_file(settings: RunSettings) -> JSON:
 
 
 def digest(items: Sequence[Item]) -> str:
-    """The digest of the items that are played."""
+    """Return the digest of the items played."""
     return DataSet("run", "", tuple(items)).digest
 
 
 def versions() -> dict[str, JSON]:
-    """What plays: interpreter, platform, packages."""
+    """Return the versions of interpreter, platform and packages."""
     return {
         "python": sys.version.split()[0],
         "platform": platform.platform(),
@@ -103,7 +105,9 @@ def versions() -> dict[str, JSON]:
 
 
 def session(began: str, changed: Mapping[str, JSON]) -> dict[str, JSON]:
-    """One more session; `changed` holds the settings that differ from the run's own."""
+    """Return the entry of a new session; `changed` has the settings that differ from the run's
+    own.
+    """
     return {
         "started_at": began,
         "ended_at": None,
@@ -115,9 +119,9 @@ def session(began: str, changed: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def begun_again(facts: Mapping[str, Any], changed: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The manifest of a run that is resumed.
+    """Return the manifest of a resumed run, with a new session.
 
-    Other versions of what plays go into the session: the run's own stay those it began with.
+    Changed package versions are recorded in the session; the run's own versions stay.
     """
     one = session(now(), changed)
     if facts.get("versions") != versions():
@@ -143,7 +147,7 @@ def ended(
     rates: Rates | None = None,
     nodes: Mapping[str, JSON] | None = None,
 ) -> dict[str, JSON]:
-    """The manifest of a run whose session has ended."""
+    """Return the manifest of a run whose session has ended."""
     at = now()
     end: dict[str, JSON] = {
         "ended_at": at,
@@ -164,12 +168,12 @@ def ended(
 
 
 def now() -> str:
-    """UTC time, ISO 8601."""
+    """Return the UTC time in ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def version_of(package: str) -> str | None:
-    """The installed version of a package; None where it is not installed."""
+    """Return the installed version of a package, or None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -1,7 +1,6 @@
-"""One unit of work, and the means of playing it: sandbox, agents, and who stands in for tools and
-users.
+"""Play one unit of work with its resources: sandbox, agents, and stand-ins for tools and users.
 
-The same for a run on this machine and for the nodes of a cluster: nothing here knows a run folder.
+Used both locally and on the nodes of a cluster, so nothing here depends on a run folder.
 """
 
 from __future__ import annotations
@@ -43,36 +42,37 @@ from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.model import Item
 
 AgentSource: TypeAlias = Callable[[WorkUnit], Model]
-"""Who plays a unit: a shared client, or a scripted agent made for the item."""
+"""Returns the player of a unit: a shared client, or a scripted agent made for the item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What playing needs and a value cannot hold."""
+    """Open resources for playing, which cannot be sent to another process."""
 
     sandbox: Sandbox
     agents: AgentSource
     stand_ins: StandIns = field(default_factory=StandIns)
     own_stand_ins: Callable[[WorkUnit, int], StandIns] | None = None
-    """Those of a unit, given the turns that it begins with, where each has its own."""
+    """Returns the stand-ins of a unit, given the number of turns copied into it. None if all
+    share `stand_ins`."""
 
 
 async def play(
     unit: WorkUnit, settings: RunSettings, means: Means, sink: Sink, prefix: Prefix | None = None
 ) -> Trace:
-    """Play one unit to its end; the trace tells all, an errored end included.
+    """Play one unit to its end. The trace records everything, including an errored end.
 
     Args:
-        unit: what to play.
-        settings: the run's.
-        means: who plays, and what isolates calls.
-        sink: gets every event as it happens.
-        prefix: what it begins with, of an earlier attempt or of a fork.
+        unit: the unit to play.
+        settings: the run's settings.
+        means: agents and sandbox.
+        sink: receives every event as it happens.
+        prefix: the beginning, from an earlier attempt or a fork.
 
     Raises:
-        ModelFault: the model could not be asked (`react.play`).
-        RunLimitReached: a limit of the run stops it; the trace was cut off.
-        SandboxUnavailable: no worker can be started any more.
+        ModelFault: the model could not be used (`react.play`).
+        RunLimitReached: a limit of the run was reached; the trace is cut off.
+        SandboxUnavailable: no more workers can be started.
     """
     begun, stand_ins = prefix or Prefix(), means.stand_ins
     if means.own_stand_ins is not None:
@@ -90,25 +90,25 @@ async def play(
         async with episode:
             await react.play(episode, PrimedModel(means.agents(unit), begun.reply))
     except SandboxFault:
-        # No worker could be leased; the trace says so, and the unit may come again.
+        # No worker could be leased. The trace records it, and the unit may be repeated.
         pass
     return episode.trace
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the means are made of; a value, so that it can be sent to a node."""
+    """The plain data from which `Means` are opened, which can be sent to a node."""
 
     settings: RunSettings
     items: tuple[Item, ...]
     answers: Answers | None = None
-    """Those of the file that is played; None where no file is."""
+    """Recorded answers to play from a file, if any."""
     earlier: dict[str, Outcome] = field(default_factory=dict)
-    """What the simulator answered in earlier sessions (`StandIns.earlier`)."""
+    """The simulator's answers in earlier sessions (`StandIns.earlier`)."""
 
     @property
     def binding(self) -> Binding:
-        """How the items are asked."""
+        """Binding of the items' benchmark."""
         return binding_of(self.items[0].benchmark)
 
 
@@ -116,17 +116,17 @@ class Given:
 async def open_means(
     given: Given, workers: int, connections: Gate, base_url: str | None
 ) -> AsyncIterator[Means]:
-    """Open what playing needs.
+    """Open the resources for playing.
 
     Args:
         given: what is played, and how.
-        workers: episodes at a time.
-        connections: has to let each request to the model in.
-        base_url: where the model is asked; None for its provider's own address.
+        workers: number of concurrent episodes.
+        connections: admits each request to the model.
+        base_url: URL of the model's server; None for the provider's own.
 
     Raises:
-        SandboxUnavailable: no sandbox can be had here.
-        ModelFault: a model that is asked for cannot be had.
+        SandboxUnavailable: no sandbox is available here.
+        ModelFault: a requested model is not available.
         CacheUnusable: the cache's folder cannot be written.
     """
     settings = given.settings
@@ -156,15 +156,15 @@ def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int
 async def open_stand_ins(
     settings: RunSettings, binding: Binding, stack: AsyncExitStack
 ) -> StandIns:
-    """Who answers tools that are no programs, and questions to the user, as the settings say.
+    """Open the stand-ins of the settings, for tools without programs and for the user.
 
     Args:
-        settings: the run's.
-        binding: of the benchmark that is played.
-        stack: keeps open whom is asked.
+        settings: the run's settings.
+        binding: binding of the benchmark.
+        stack: closes the models that are opened.
 
     Raises:
-        ModelFault: a model that is asked for cannot be had.
+        ModelFault: a requested model is not available.
     """
 
     async def opened(model: str, base_url: str | None) -> Model:
@@ -182,10 +182,10 @@ async def open_stand_ins(
 
 
 async def sandbox_of(settings: RunSettings, workers: int) -> PooledSandbox:
-    """The sandbox that the settings ask for, not entered.
+    """Return the sandbox of the settings, not yet entered.
 
     Raises:
-        SandboxUnavailable: it cannot be had here.
+        SandboxUnavailable: it is not available here.
     """
     return await open_sandbox(
         settings.sandbox,
@@ -202,7 +202,7 @@ async def sandbox_of(settings: RunSettings, workers: int) -> PooledSandbox:
 async def _agents(
     given: Given, connections: Gate, base_url: str | None
 ) -> AsyncIterator[AgentSource]:
-    """Clients of a model, or a scripted agent or a file's answer for each item."""
+    """Open a model's clients, or choose a scripted agent or a file's answers for each item."""
     settings, binding, answers = given.settings, given.binding, given.answers
     name = settings.agent_name
     if answers is not None:

@@ -1,8 +1,8 @@
-"""`toolhop merge`: the parts of a run that `--shard` played apart, as the run that they are.
+"""`toolhop merge`: combine the parts of a run played separately with `--shard`.
 
-Nothing is played or scored: traces and judges' answers are copied as they are, segments whole; one
-that was moved elsewhere stays there, and the new run points to it. The new folder gets its manifest
-last, so that one that was cut short is no run.
+Nothing is played or scored: traces and judges' answers are copied unchanged, segments whole.
+Segments in an object store stay there, and the new run refers to them. The manifest is written
+last, so an interrupted merge leaves no run.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from toolhop_env.summary import summarize_run
 from toolhop_sandbox.outcome import JSON
 
 OF_A_PART = frozenset({"shard", *OPERATIONAL}) - {"judge", "judge_votes"}
-"""Settings in which the parts of a run may differ. Figures are made of one judge's answers."""
+"""Settings in which the parts of a run may differ. The judge may not: figures are based on
+one judge's answers."""
 SAME = ("format", "benchmark", "prompt", "predictions_digest", "model_file", "data", "versions")
-"""What the manifests of all parts have to agree in, beside the settings."""
+"""Fields in which the manifests of all parts must agree, besides the settings."""
 
 
 @click.command(context_settings={"show_default": True})
@@ -63,20 +64,20 @@ def merge(parts: tuple[Path, ...], log_dir: Path, segments_to: str | None) -> No
 def merged_run(
     parts: Sequence[RunStore], log_dir: Path, name: str = "", segments_to: str | None = None
 ) -> RunStore:
-    """Put the parts of a run together in a new folder; the parts stay as they are.
+    """Merge the parts of a run into a new folder; the parts are not changed.
 
     Args:
-        parts: all of them, in any order, none being played.
-        log_dir: where the new folder is made.
-        name: of the folder; made of the time and the agent where none is given.
-        segments_to: where segments that are here are moved to (`packing.move`), what is finished
-            and not packed being packed first; None keeps them here.
+        parts: all parts, in any order. None may be in use.
+        log_dir: parent of the new folder.
+        name: name of the folder; derived from time and agent if empty.
+        segments_to: object store to which local segments are moved (`packing.move`), after finished
+            episodes are packed; None keeps them here.
 
     Raises:
-        StoreError: parts are missing, given twice, not finished, damaged, or of different runs; or
-            the folder cannot be written. Where segments cannot be moved the run is made all the
-            same, and says how they are moved later.
-        MissingExtra: segments are to be moved elsewhere, and fsspec is not installed.
+        StoreError: parts are missing, duplicate, unfinished, damaged, or of different runs; or the
+            folder cannot be written. If segments cannot be moved, the run is still created, and the
+            message says how to move them later.
+        MissingExtra: `segments_to` is given, and fsspec is not installed.
     """
     if segments_to is not None:
         require("fsspec", extra="fsspec", what="--segments-to")
@@ -118,7 +119,9 @@ def _move(store: RunStore, url: str) -> None:
 
 
 def _in_order(parts: Sequence[RunStore]) -> list[tuple[RunStore, dict[str, Any]]]:
-    """The parts with their manifests, first to last, all there and of one run."""
+    """Return the parts with their manifests in shard order, checking that all are there and
+    match.
+    """
     found: dict[int, tuple[RunStore, dict[str, Any]]] = {}
     first: tuple[RunStore, dict[str, Any]] | None = None
     for part in parts:
@@ -154,7 +157,7 @@ def _in_order(parts: Sequence[RunStore]) -> list[tuple[RunStore, dict[str, Any]]
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """In what two manifests are of different runs."""
+    """Return the names of whatever shows that two manifests are of different runs."""
     differ = [name for name in SAME if one.get(name) != other.get(name)]
     ours, theirs = one.get("settings") or {}, other.get("settings") or {}
     differ += [
@@ -169,7 +172,7 @@ def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 def _copy(part: RunStore, store: RunStore, names: set[str]) -> None:
-    """Copy what is in a part; `names` are those of the traces that are there already."""
+    """Copy a part's episodes; `names` has the traces copied so far."""
     with part.held():
         for segment in segments(part.folder):
             segment.check()
@@ -185,14 +188,14 @@ def _copy(part: RunStore, store: RunStore, names: set[str]) -> None:
         answers = part.folder / JUDGEMENTS
         if answers.exists():
             content = answers.read_bytes()
-            # A last line that was cut short must not run into the next part's first.
+            # A truncated last line must not join the first line of the next part.
             cut = b"" if content.endswith(b"\n") else b"\n"
             with (store.folder / JUDGEMENTS).open("ab") as file:
                 file.write(content + cut)
 
 
 def _manifest(parts: Sequence[Mapping[str, Any]], segments_to: str | None) -> dict[str, JSON]:
-    """The manifest of the whole: the first part's, times and sums over all."""
+    """Return the manifest of the whole: the first part's, with times and totals over all parts."""
     first = parts[0]
     kept = segments_to or first["settings"].get("segments_to")
     spent = sum((_spent(part.get("spent") or {}) for part in parts), Spent())

@@ -1,4 +1,4 @@
-"""What each request to the model has, of a run's settings. Nothing of it may be a secret."""
+"""Request parameters derived from a run's settings. None of them may contain a secret."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ SET_OTHERWISE: Mapping[str, str] = {
     ),
     **dict.fromkeys(("api_key", "authorization"), "it would stand in the manifest; use .env"),
 }  # fmt: skip
-"""Parameters of a request that `--request-option` cannot set, and why. At servers that speak
-OpenAI's protocol ``thinking`` is their own, and has no flag."""
+"""Request parameters that `--request-option` cannot set, and why. Servers with OpenAI's protocol
+define ``thinking`` themselves, so for them it is allowed."""
 
 
 def request_parameters(settings: RunSettings) -> dict[str, JSON]:
-    """What each request has beside the parameters that have a setting of their own.
+    """Return the request parameters that have no setting of their own in `ModelOptions`.
 
     Raises:
-        ValueError: an option is not a NAME=VALUE, or one that is set otherwise; or the provider
-            takes no such combination.
+        ValueError: an option is not NAME=VALUE, or must be set otherwise; or the provider does not
+            accept the combination.
     """
     parameters: dict[str, JSON] = {"stop": list(settings.stop)} if settings.stop else {}
     for text in settings.request_options:
@@ -76,7 +76,7 @@ def request_parameters(settings: RunSettings) -> dict[str, JSON]:
 
 
 def _of_tools(settings: RunSettings) -> dict[str, JSON]:
-    """Parameters that say how tools are called."""
+    """Return the parameters that control tool calls."""
     found: dict[str, JSON] = {}
     if settings.tool_choice is not None:
         found["tool_choice"] = settings.tool_choice
@@ -89,7 +89,9 @@ def _of_tools(settings: RunSettings) -> dict[str, JSON]:
 
 
 def _thinking(settings: RunSettings) -> dict[str, JSON]:
-    """Parameters that say how much is thought. ValueError: the provider refuses this together."""
+    """Return the parameters that control thinking. Raises ValueError if the provider refuses the
+    combination.
+    """
     model, temperature = settings.model or "", settings.temperature
     effort, budget = settings.reasoning_effort, settings.thinking_budget
     found: dict[str, JSON] = {}
@@ -135,7 +137,7 @@ def _is_anthropics(model: str) -> bool:
 
 
 def _check_private(name: str, value: JSON) -> None:
-    """See that a parameter of requests holds no secret: it stands in the manifest."""
+    """Check that a request parameter contains no secret, since it is written to the manifest."""
     fix = "it would stand in the manifest; use the provider's variable, or .env"
     if SECRET.fullmatch(name):
         raise ValueError(f"--request-option {name}: {fix}")

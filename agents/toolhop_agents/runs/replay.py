@@ -1,11 +1,11 @@
-"""Run the calls of recorded episodes again, and compare what comes of them with the traces.
+"""Run the calls of recorded episodes again, and compare the results with the traces.
 
-No model is asked: the recorded replies are given to a fresh `Episode`, which reads, validates,
-runs and answers their calls as it did the first time. Programs are run, recorded tables are looked
-up, the user simulator is asked again and other tools are chosen again; what a model or a person
-said in the place of a tool or the user is taken from the trace. Every call has to
-give the recorded verdict, outcome, error code and feedback, byte by byte. Where both outcomes are
-a time or a memory limit, only their kind is compared: how far a call came is the machine's affair.
+No model is asked: the recorded replies are passed to a fresh `Episode`, which parses, validates,
+runs and answers their calls as it did originally. Programs run again, recorded tables are looked
+up, the user simulator answers again and other tools are chosen again; answers by a model or a
+person in place of a tool or the user come from the trace. Every call must reproduce the recorded
+verdict, outcome, error code and feedback byte by byte. If both outcomes are a time or a memory
+limit, only their kind is compared, because how far a call got depends on the machine.
 """
 
 from __future__ import annotations
@@ -54,36 +54,36 @@ from toolhop_tools.model import (
 from toolhop_tools.several import each
 
 GIVEN = frozenset({ResultOrigin.SIMULATED, ResultOrigin.EARLIER, ResultOrigin.FILE})
-"""Results of recorded tools that no table holds."""
+"""Origins of results for recorded tools that are not in a table."""
 CUT_ENDINGS = frozenset({Ending.OUT_OF_CALLS, Ending.OUT_OF_TIME, Ending.STOPPED, Ending.ERRORED})
-"""Endings after which the last turn may have calls that were never run."""
+"""Endings after which calls of the last turn may not have been run."""
 BY_KIND = frozenset({"timed_out", "out_of_memory"})
-"""Outcomes that are compared by their kind alone."""
+"""Outcomes that are compared only by kind."""
 TRIES = 2
-"""Sessions that an episode gets where the sandbox is lost under it."""
+"""Sandbox sessions tried per episode before giving up."""
 PARTS = ("turn", "raw", "verdict", "outcome", "level", "feedback", "error", "hop", "action")
-"""What of a call is compared; the seconds it took are not."""
+"""Parts of a call that are compared. Its duration is not."""
 
 
 class NotReplayable(Exception):
-    """An episode whose calls cannot be run again; says why."""
+    """The episode's calls cannot be run again. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallDifference:
-    """A call that was not as recorded."""
+    """A call that differs from the recorded one."""
 
     item: str
     episode: str
     number: int
-    """Place among the episode's calls, from 1."""
+    """Position among the episode's calls, from 1."""
     parts: tuple[str, ...]
-    """What differs, out of `PARTS`; ``call`` where one side has no such call at all."""
+    """The parts that differ, from `PARTS`; ``call`` if one side lacks the call altogether."""
     recorded: Called | None
     replayed: Called | None
 
     def to_json(self) -> dict[str, JSON]:
-        """As plain values; the calls as trace files have them."""
+        """Return plain values, with calls in the trace file format."""
         call = self.recorded or self.replayed
         return {
             "item": self.item,
@@ -99,16 +99,16 @@ class CallDifference:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came of running episodes again."""
+    """Results of running episodes again."""
 
     episodes: int = 0
-    """Finished episodes whose calls were run again, errored ones included."""
+    """Number of finished episodes run again, including errored ones."""
     calls: int = 0
     by_kind: int = 0
-    """Calls of which only the kind of outcome was compared."""
+    """Number of calls compared only by kind of outcome."""
     differences: tuple[CallDifference, ...] = ()
     unfinished: tuple[str, ...] = ()
-    """Episodes that were cut off before their end: left out."""
+    """Episodes that never ended, which are left out."""
     not_replayed: Mapping[str, str] = field(default_factory=dict)
     """Finished episodes that could not be run again, with the reason."""
 
@@ -124,18 +124,18 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether every finished episode was run again, and every call was as recorded."""
+        """Whether every finished episode was run again and every call matched."""
         return not self.differences and not self.not_replayed
 
 
 async def rerun(trace: Trace, item: Item, sandbox: Sandbox) -> Trace:
-    """The trace of the same replies, given again. One session of the sandbox is leased.
+    """Replay the recorded replies in one sandbox session, and return the new trace.
 
-    It ends as the recorded one does, so that it can be read and scored like that.
+    It ends as the recorded one does, so that it can be read and scored alike.
 
     Raises:
-        NotReplayable: the trace is not of this item, or does not follow an episode's rules.
-        SandboxError: the sandbox cannot run calls any more.
+        NotReplayable: the trace is of another item, or breaks an episode's rules.
+        SandboxError: the sandbox cannot run more calls.
     """
     started = trace.started
     if started.item_digest != item.digest:
@@ -168,11 +168,11 @@ async def rerun(trace: Trace, item: Item, sandbox: Sandbox) -> Trace:
 
 
 class _AllCalled(Exception):
-    """The last recorded call of a turn that was cut off was run again."""
+    """Raised after the last recorded call of a cut-off turn was run again."""
 
 
 def _until_call(most: int | None) -> Sink:
-    """A sink that ends the turn after so many calls; None for no end."""
+    """Return a sink that ends the turn after `most` calls; None means never."""
     calls = 0
 
     def sink(event: Event) -> None:
@@ -185,7 +185,7 @@ def _until_call(most: int | None) -> Sink:
 
 
 def _recorded(trace: Trace, item: Item) -> StandIns:
-    """Stand-ins that say what a trace has, each only where it was asked."""
+    """Return stand-ins that give the answers in a trace, each only if it was used there."""
 
     def of(kind: type[Body]) -> list[Called]:
         return [call for call in trace.calls if isinstance(_body(call, item), kind)]
@@ -208,12 +208,12 @@ def _recorded(trace: Trace, item: Item) -> StandIns:
 
 @dataclass(frozen=True, slots=True)
 class _RecordedApprovals:
-    """Refuses the calls that a trace says were refused."""
+    """Refuses the calls that were refused in a trace."""
 
     left: list[Called]
 
     async def approve(self, episode: str, call: Call) -> Refusal | None:
-        # What became of the next call that was asked of.
+        # Find the next call that needed approval.
         while self.left:
             one = self.left.pop(0)
             if isinstance(one.verdict, Rejected) and one.error is ErrorCode.NOT_APPROVED:
@@ -225,13 +225,13 @@ class _RecordedApprovals:
 
 @dataclass(frozen=True, slots=True)
 class _RecordedWording:
-    """Puts what the user simulator says in the words of a trace."""
+    """Repeats a trace's wording of the user simulator's replies."""
 
     left: list[Called]
-    """The questions that are left, in order."""
+    """The remaining questions, in order."""
 
     async def worded(self, question: str, reply: UserReply) -> str:
-        """See `toolhop_env.user.Wording`: the rule's own words where no model put it in others."""
+        """See `toolhop_env.user.Wording`: the rule's text, unless a model reworded it."""
         call = self.left.pop(0) if self.left else None
         worded = call is not None and call.origin is ResultOrigin.WORDED
         if call is None or not worded or not isinstance(call.outcome, Returned):
@@ -239,7 +239,9 @@ class _RecordedWording:
         return str(json.loads(call.outcome.json_text))
 
     async def asked_for(self, question: str, nouns: Sequence[str]) -> str:
-        """See `toolhop_env.user.Wording`: what the reply names, where a model understood."""
+        """See `toolhop_env.user.Wording`: the noun in the reply, if a model understood the
+        question.
+        """
         call = self.left[0] if self.left else None
         if call is None or call.origin is not ResultOrigin.WORDED:
             return ""
@@ -272,24 +274,24 @@ def _setting(started: Started) -> Setting:
 def _is_planning(started: Started) -> bool:
     try:
         return binding_of(started.benchmark).way(started.mode) is Interaction.PLANNING
-    except UnknownBenchmark:  # without a binding it was played step by step
+    except UnknownBenchmark:  # benchmarks without a binding are played step by step
         return False
 
 
 def _body(call: Called, item: Item) -> Body | None:
-    """What answered a call; None where it was rejected."""
+    """Return the body of the called tool, or None if the call was rejected."""
     tool = item.all_tools.get(call.verdict.tool) if isinstance(call.verdict, Call) else None
     return tool.body if tool else None
 
 
 class _RecordedAnswers:
-    """Answers in the place of a model or a user what a trace has: nobody is asked again."""
+    """Repeats the answers in a trace instead of asking a model or user."""
 
     def __init__(self, calls: Sequence[Called]) -> None:
         self._left = [*calls]
 
     async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
-        """The outcome of the next such call; whether its arguments were these is compared later.
+        """Return the outcome of the next call of the tool. Its arguments are compared later.
 
         Raises:
             NotReplayable: the trace has no such call.
@@ -305,12 +307,12 @@ class _RecordedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class _RecordedLookUps:
-    """What a model or a file gave to calls of recorded tools, by a trace."""
+    """Answers of a model or file to calls of recorded tools, from a trace."""
 
     left: list[Called]
-    """The calls of a trace that were looked up, in order."""
+    """The trace's calls of recorded tools, in order."""
     rejected: list[Called]
-    """Those that were rejected, in order."""
+    """The trace's rejected calls, in order."""
 
     def looked_up(self, tool: Tool, arguments: Mapping[str, JSON]) -> Answer | None:
         call = self.left.pop(0) if self.left else None
@@ -334,7 +336,7 @@ async def _give(episode: Episode, event: Replied | FeedbackSet) -> None:
 
 
 def compare(recorded: Trace, replayed: Trace) -> tuple[CallDifference, ...]:
-    """The calls of a trace that are not as in another one of the same replies."""
+    """Return the differences between the calls of two traces with the same replies."""
     start = recorded.started
     found = []
     pairs = zip_longest(recorded.calls, replayed.calls)
@@ -346,17 +348,17 @@ def compare(recorded: Trace, replayed: Trace) -> tuple[CallDifference, ...]:
 
 
 def differing(recorded: Called, replayed: Called) -> tuple[str, ...]:
-    """Names of the parts in which two calls differ, as they are written to a trace file."""
+    """Return the names of the parts in which two calls differ, as written to a trace file."""
     if same_limit(recorded, replayed):
         feedback = render(replayed.level, replayed.raw.name, replayed.verdict, recorded.outcome)
         replayed = replace(replayed, outcome=recorded.outcome, feedback=feedback.text)
     one, other = _plain(recorded), _plain(replayed)
-    # Not by `==`: 1, 1.0 and True are three values here, and NaN is one.
+    # Not by `==`: 1, 1.0 and True must differ here, and NaN must equal itself.
     return tuple(part for part in PARTS if repr(one[part]) != repr(other[part]))
 
 
 def same_limit(recorded: Called, replayed: Called) -> bool:
-    """Whether both calls ran into the same kind of limit."""
+    """Whether both calls hit the same kind of limit."""
     one, other = recorded.outcome, replayed.outcome
     return one is not None and other is not None and one.kind == other.kind and one.kind in BY_KIND
 
@@ -377,14 +379,14 @@ async def verify(
     """Run every finished episode again and compare.
 
     Args:
-        traces: read as they are needed; no more than `at_a_time` are held.
-        items: by id, as they were played.
-        sandbox: entered; `at_a_time` sessions of it are leased at once.
-        at_a_time: episodes under way at once.
-        on_episode: given each episode's name once it was run again.
+        traces: read lazily; at most `at_a_time` are held in memory.
+        items: the items as played, by id.
+        sandbox: entered; `at_a_time` of its sessions are leased at once.
+        at_a_time: number of concurrent episodes.
+        on_episode: called with an episode's name after it was run again.
 
     Raises:
-        SandboxUnavailable: no worker can be started any more.
+        SandboxUnavailable: no more workers can be started.
     """
     done: dict[int, Verification] = {}
 

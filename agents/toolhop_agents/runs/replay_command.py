@@ -47,17 +47,17 @@ from toolhop_tools.model import DataSet, Item
 
 Opening: TypeAlias = Callable[[], Awaitable[PooledSandbox]]
 AT_A_TIME = max(2, os.cpu_count() or 1)
-"""Episodes under way at once."""
+"""Number of concurrent episodes."""
 SHOWN = 20
-"""Differences that are printed in full; `--json` has all."""
+"""Differences printed in full; `--json` lists all."""
 NOT_REPORTED = frozenset({"transport"})
-"""Parts of a sandbox's description that bear on no result."""
+"""Fields of a sandbox's description that do not affect results."""
 PACKAGES = ("toolhop-env", "RestrictedPython", "pydantic")
-"""Packages that a call's reading, running and feedback go through."""
+"""Packages involved in parsing, running and answering a call."""
 
 
 class _Settings(BaseModel):
-    """What a manifest's settings say of the sandbox and the items."""
+    """A manifest's settings for sandbox and items."""
 
     last_wins: bool = False
     sandbox_base: str | None = None
@@ -66,7 +66,7 @@ class _Settings(BaseModel):
 
 
 class _Isolation(BaseModel):
-    """What a manifest says of the sandbox that a run had."""
+    """A manifest's description of the run's sandbox."""
 
     kind: Literal["docker", "process"]
     policy: Policy
@@ -76,7 +76,7 @@ class _Isolation(BaseModel):
 
 
 class _Played(BaseModel):
-    """What a manifest says of how tools were run."""
+    """The parts of a manifest that determine how tools were run."""
 
     settings: _Settings
     sandbox: _Isolation
@@ -84,7 +84,7 @@ class _Played(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something about the sandbox or a package that is not as it was."""
+    """A difference of the sandbox or a package from the run's."""
 
     name: str
     recorded: JSON
@@ -93,19 +93,19 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What is replayed."""
+    """The episodes to replay."""
 
     store: RunStore
     data: DataSet
     chosen: frozenset[str]
-    """Ids of the items asked for."""
+    """Ids of the requested items."""
     episode: str | None
 
     def traces(self) -> Iterator[Trace]:
-        """The traces asked for, read one by one."""
+        """The requested traces, read one by one."""
         for trace in self.store.traces():
             start = trace.started
-            # An item that is not in the run's items is reported by whoever replays it.
+            # Items missing from the run are reported when they are replayed.
             if start.item in self.data.by_id and start.item not in self.chosen:
                 continue
             if self.episode in {None, start.episode, start.item}:
@@ -113,7 +113,7 @@ class _Run:
 
     @property
     def items(self) -> Mapping[str, Item]:
-        """The items as they were played."""
+        """The items as played."""
         return self.data.by_id
 
 
@@ -205,9 +205,9 @@ async def _verify(run: _Run, opening: Opening, finished: int) -> tuple[Verificat
 
 
 def changes(manifest: Mapping[str, JSON], description: Mapping[str, JSON]) -> list[Change]:
-    """What of the sandbox and the packages is not as the manifest has it.
+    """Return the differences of sandbox and packages from those in the manifest.
 
-    The manifest of a run that was killed lacks what its workers had to tell: nothing is said then.
+    The manifest of a killed run lacks its workers' description, so nothing is reported then.
     """
     sandbox, versions = manifest.get("sandbox"), manifest.get("versions")
     recorded = dict(sandbox) if isinstance(sandbox, dict) else {}
@@ -267,7 +267,7 @@ def _report(console: Console, found: Verification, changed: Sequence[Change]) ->
 
 
 def difference(one: CallDifference) -> RenderableType:
-    """A call that was not as recorded, with both sides."""
+    """Render a call that differs, with both sides."""
     call = one.recorded or one.replayed
     lines = [plain(f"{one.episode}, call {one.number}: not the same {', '.join(one.parts)}", "red")]
     if call is not None:
@@ -290,7 +290,7 @@ def _reported(call: Called | None, parts: Sequence[str]) -> str:
 
 
 async def _show(run: _Run, opening: Opening, as_json: bool) -> None:
-    """Print the episodes asked for as they go today, then what differs."""
+    """Print the requested episodes as they go today, then the differences."""
     console, said = table_console(), run.store.judgements()
     async with await opening() as sandbox:
         for trace in run.traces():

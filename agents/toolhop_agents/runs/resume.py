@@ -1,9 +1,9 @@
-"""Resuming what was begun: which episodes are left, and where each one is taken up.
+"""Resume episodes: which are left, and where each one continues.
 
-An episode that was cut off, or errored by a fault of ours, is not begun anew: its next attempt
-keeps the turns that are whole. So a reply that was paid for is not asked for again, and a mistake
-that the model made before the fault stays made. A reply whose calls were not all answered is kept
-as well: it is given once more as it came, and its calls, which leave nothing behind, are run again.
+After a cut-off, or an error that is our fault, an episode does not start over: the next attempt
+keeps the complete turns, so no reply is paid for twice, and mistakes the model made before stay
+made. A reply whose calls were not all answered is also kept: it is replayed, and its calls, which
+have no side effects, are run again.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from toolhop_tools.model import Item, ToolSchema
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What the next attempt begins with."""
+    """The beginning of the next attempt."""
 
     turns: Trace | None = None
-    """Whole turns, for `Episode`'s `resume_from`; None where there are none."""
+    """Complete turns, for `Episode`'s `resume_from`; None if there are none."""
     reply: Reply | None = None
-    """The reply after them, whose calls have to be run again."""
+    """The reply after these turns, whose calls must be run again."""
 
     @property
     def turn_count(self) -> int:
-        """Turns that are not asked for again."""
+        """Number of turns that are not requested again."""
         return (len(self.turns.replies) if self.turns else 0) + (self.reply is not None)
 
 
 def kept(
     traces: Iterable[Trace], item: Item, prompt: Sequence[SystemMessage | UserMessage]
 ) -> Prefix:
-    """What the attempts so far leave to the next: of those that fit, the one that came farthest.
+    """Return the prefix of the attempt that got farthest, among those that can be continued.
 
     Args:
         traces: the attempts, in order.
-        item: the episode's item. A trace of another version of it is passed over.
-        prompt: the next attempt's prompt. A trace that answers another one is passed over.
+        item: the episode's item. Traces of other versions of it are ignored.
+        prompt: the next attempt's prompt. Traces with another prompt are ignored.
 
-    A trace whose thoughts were not kept is passed over too: its episode begins anew.
+    Traces without their thoughts are ignored too, so their episodes start over.
     """
     fitting = [
         trace
@@ -66,21 +66,21 @@ def _prefix_of(trace: Trace) -> Prefix:
     wanted = len(read_calls(trace.started.call_format, last, turn))
     if 0 < wanted == sum(call.turn == turn for call in trace.calls):
         return Prefix(trace.before_turn(turn + 1))
-    # A reply from a cache cost nothing, and costs nothing now.
+    # A reply from a cache was free and still is.
     resumed = last if last.origin is Origin.CACHED else replace(last, origin=Origin.RESUMED)
     return Prefix(trace.before_turn(turn) if turn > 1 else None, resumed)
 
 
 @dataclass
 class PrimedModel:
-    """A model whose first reply is already there."""
+    """A model whose first reply is already known."""
 
     model: Model
     reply_first: Reply | None
 
     @property
     def name(self) -> str:
-        """The model's own."""
+        """Name of the wrapped model."""
         return self.model.name
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:

@@ -1,4 +1,4 @@
-"""Items made into scenarios (`toolhop_tools.scenarios`), for a file, or for a run to play."""
+"""Make items into scenarios (`toolhop_tools.scenarios`), for a file or for a run."""
 
 from __future__ import annotations
 
@@ -27,26 +27,27 @@ from toolhop_tools.scenarios.scene import Reason, Refused
 
 @dataclass(frozen=True)
 class Work:
-    """What is made of which items."""
+    """The scenarios to make, and the items to make them from."""
 
     data: DataSet
-    """Where tools of other items come from."""
+    """Source of tools from other items."""
     chosen: Sequence[Item]
     certificates: Mapping[str, Certificate]
-    """By id; of one basis."""
+    """Certificates by id, all on the same basis."""
     recipe: Recipe
     isolation: Isolation
     cluster: Cluster | None = None
-    """Where it is done; here where None."""
+    """Cluster to work on; None for this machine."""
 
 
 async def make(
     work: Work, on_family: Callable[[Item, Family | None], None], *, done: int = 0
 ) -> None:
-    """Make the families of the chosen items but the first `done`; `on_family` has them in order.
+    """Make the families of the chosen items, skipping the first `done`. `on_family` is called in
+    order.
 
     Raises:
-        SandboxFault, SandboxUnavailable: as `make_all`.
+        SandboxFault, SandboxUnavailable: see `make_all`.
     """
     workers = min(work.isolation.workers, len(work.chosen))
     isolation = replace(work.isolation, workers=workers)
@@ -56,28 +57,30 @@ async def make(
 
 
 class FamiliesError(ToolsError):
-    """A file of finished families that cannot be read or written; says which, and what to do."""
+    """A file of finished families cannot be read or written. The message says which, and the
+    fix.
+    """
 
 
 class FamilyFile(RowFile):
-    """Families as they are finished, in the order of the items: what a kill leaves is gone on from.
+    """Finished families in item order, from which an interrupted command continues.
 
-    Lines: what it is made of, then for each item its family's rows, refusals and calls.
+    The first line identifies the work; each following one has an item's rows, refusals and calls.
     """
 
     fault = FamiliesError
     wanted = "no family of scenarios"
 
     def __init__(self, path: Path, work: Work, yields: Yields) -> None:
-        """Read what is there; a file of other items or another recipe is begun anew.
+        """Read an existing file; one of other items or another recipe is started over.
 
         Args:
-            path: where it stands until `out` has all rows.
-            work: what is made.
-            yields: has what is read and added counted.
+            path: the file, which exists until `out` has all rows.
+            work: the work whose families it holds.
+            yields: counts the families read and added.
 
         Raises:
-            FamiliesError: it cannot be read or written.
+            FamiliesError: the file cannot be read or written.
         """
         parts = [
             version("toolhop-env"), work.data.digest, [item.digest for item in work.chosen],
@@ -86,7 +89,7 @@ class FamilyFile(RowFile):
         self._key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         self._yields = yields
         self.done = 0
-        """Items whose families are there."""
+        """Number of items whose families are in the file."""
         if path.exists() and not _begins_with(path, self._key):
             path.unlink()
         super().__init__(path)
@@ -107,10 +110,10 @@ class FamilyFile(RowFile):
         self.done += 1
 
     def add(self, item: Item, family: Family | None) -> None:
-        """Keep what came of an item.
+        """Append an item's family.
 
         Raises:
-            FamiliesError: it cannot be written.
+            FamiliesError: the file cannot be written.
         """
         refused: list[JSON] = [[no.scenario, no.reason] for no in family.refused] if family else []
         rows: list[JSON] = [to_row(one) for one in family.items] if family else []
@@ -120,7 +123,7 @@ class FamilyFile(RowFile):
         })  # fmt: skip
 
     def into(self, out: BinaryIO) -> None:
-        """Write the rows of all families, an item a line."""
+        """Write the rows of all families, one item per line."""
         with self.path.open("rb") as lines:
             for line in lines:
                 for row in json.loads(line).get("rows", []):
@@ -134,18 +137,19 @@ def _begins_with(path: Path, key: str) -> bool:
 
 
 async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
-    """The job with the scenarios of its items in their place, as ``--into`` asks for.
+    """Replace a job's items with scenarios made from them, as ``--into`` asks for.
 
-    The same job gives the same items. Nothing is written: a run keeps the items that it plays.
+    Deterministic: the same job gives the same items. Nothing is written, since a run stores its
+    items.
 
     Args:
-        job: as `prepare` gives it.
-        on_item: is called for each item that is done.
+        job: the result of `prepare`.
+        on_item: called after each item.
 
     Raises:
         BadChoice: no item allows any of the scenarios.
-        SandboxFault, SandboxUnavailable: as `make`.
-        Interrupted: by a signal.
+        SandboxFault, SandboxUnavailable: see `make`.
+        Interrupted: a signal arrived.
     """
     settings, certificates = job.settings, job.certificates
     if certificates is None:
@@ -181,13 +185,13 @@ async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
 
 
 def _is_own(item: Item, into: Sequence[Scenario]) -> bool:
-    """Whether it is the item of a scenario that was asked for, and no sibling."""
+    """Whether the item is itself of a requested scenario, rather than a sibling."""
     label = label_of(item.gold)
     return label.scenario in into and item.id == own_id(label.family, label.scenario)
 
 
 def reasons(yields: Yields) -> list[str]:
-    """What was refused, by scenario, with counts."""
+    """Return the counted reasons for refusals, one line per scenario."""
     return [
         f"{kind}: {refused.total()} refused ("
         + ", ".join(f"{reason} {count}" for reason, count in refused.most_common())
@@ -197,7 +201,7 @@ def reasons(yields: Yields) -> list[str]:
 
 
 def yields_json(yields: Yields, into: Sequence[Scenario]) -> dict[str, JSON]:
-    """Counts of what was made and refused, as plain values."""
+    """Return the counts of scenarios made and refused, as plain values."""
     return {
         "items_executed": yields.executed,
         "items_left_out": yields.left_out,

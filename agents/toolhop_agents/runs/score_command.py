@@ -90,22 +90,22 @@ def _print_episodes(runs: Sequence[Path]) -> None:
 
 
 class _Arms:
-    """Figures of arms one by one, all that is not an arm pooled; no attempt is kept."""
+    """Streaming figures of each arm, with everything outside of arms pooled. No attempt is kept."""
 
     def __init__(self) -> None:
         self._of: dict[str, Summing] = defaultdict(Summing)
 
     def add(self, arm: str, one: Attempt, rank: Rank, part: str = "") -> None:
-        """Take in an attempt; see `Summing.add`."""
+        """Add an attempt; see `Summing.add`."""
         self._of[arm].add(one, rank, part)
 
     def summaries(self) -> list[tuple[str, Summary]]:
-        """Each with its arm, empty for none."""
+        """Return each summary with its arm, which is empty for none."""
         return [(arm, found) for arm, sums in self._of.items() for found in sums.summaries()]
 
 
 def _marked(store: RunStore, attempts: Iterable[Attempt]) -> Iterable[Attempt]:
-    """The attempts, with whether their items are proven where the run knows it."""
+    """Mark the attempts whose items are proven, if the run knows it."""
     return marked(attempts, store.items().items) if _certified(store) else attempts
 
 
@@ -115,7 +115,7 @@ def _certified(store: RunStore) -> bool:
 
 
 def _splitting(runs: Sequence[Path], by: str) -> Callable[[Attempt], str]:
-    """The value of a facet by attempt."""
+    """Return a function that gives the facet's value of an attempt."""
     stores = [store for _, store in opened(runs)]
     known = (
         {item.id: item.domain for store in stores for item in store.items().items}
@@ -146,7 +146,7 @@ def _named(summaries: Sequence[tuple[str, Summary]]) -> list[Summary]:
 
 
 def _labels(summaries: Sequence[tuple[str, Summary]]) -> RowLabels | None:
-    """Names of arms, which say their level; None where there is no arm."""
+    """Return row labels with the arms' names, which include the level; None without arms."""
     return by_agent(_named(summaries)) if any(arm for arm, _ in summaries) else None
 
 
@@ -156,7 +156,9 @@ def _figures(arm: str, summary: Summary) -> JSON:
 
 
 def _line(arm: str, one: Attempt) -> dict[str, JSON]:
-    """An episode's verdict as plain values; an errored one has a reason in place of a score."""
+    """Return an episode's verdict as plain values, with a reason instead of a score if it
+    errored.
+    """
     head: dict[str, JSON] = {
         **({"arm": arm} if arm else {}),
         "episode": one.episode,
@@ -177,7 +179,9 @@ def _line(arm: str, one: Attempt) -> dict[str, JSON]:
 
 
 def _values(score: Score, benchmark: Benchmark) -> dict[str, JSON]:
-    """By measure: yes or no, or numerator and denominator; null where there is no figure."""
+    """Return the values by measure: a boolean, or numerator and denominator; null if there is
+    none.
+    """
     found: dict[str, JSON] = {}
     for measure in benchmark.measures:
         parts = measure.of(score)

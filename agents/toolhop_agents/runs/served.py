@@ -1,4 +1,4 @@
-"""Who plays the episodes of a run with a model: clients, one for each seed, and the cache."""
+"""Clients of a run's model, one per seed, and the reply cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolhop_sandbox.outcome import JSON
 
 
 class Served:
-    """The model of a run. Every epoch is asked with a seed of its own, over one set of limits."""
+    """The model of a run. Each epoch has its own seed; all share one set of limits."""
 
     def __init__(
         self, settings: RunSettings, model: str, connections: Gate, base_url: str | None
@@ -25,13 +25,13 @@ class Served:
         """Open the first epoch's client, so that a missing key is reported before anything starts.
 
         Args:
-            settings: of the run.
+            settings: the run's settings.
             model: ``PROVIDER/MODEL``.
-            connections: bounds the requests under way at a time.
-            base_url: where to ask; None for the provider's own address.
+            connections: limits concurrent requests.
+            base_url: URL of the server; None for the provider's own.
 
         Raises:
-            ModelFault: the model cannot be asked at all.
+            ModelFault: the model cannot be used.
             CacheUnusable: the cache's folder cannot be written.
         """
         self._settings, self._model, self._connections = settings, model, connections
@@ -41,7 +41,7 @@ class Served:
         self._client(settings.seed)
 
     def agent(self, unit: WorkUnit) -> Model:
-        """Who plays `unit`."""
+        """Return the model that plays `unit`."""
         seed = unit_seed(self._settings, unit)
         client = self._client(seed)
         if self._cache is None:
@@ -91,13 +91,15 @@ class Served:
 
 
 def _protocol(settings: RunSettings) -> dict[str, JSON]:
-    """Protocol and schemas, where they are others than runs always had."""
+    """Return protocol and schema options that differ from the original defaults, for cache keys."""
     found: dict[str, JSON] = {} if settings.api is Api.CHAT else {"api": settings.api.value}
     return found | {"strict_tools": True} if settings.strict_tools == "on" else found
 
 
 def _asked_at(settings: RunSettings) -> str | None:
-    """Where a model is asked; one out of a file is known by what is in it, not by its port."""
+    """Return the model's address for cache keys. A GGUF model is identified by its content, not
+    its port.
+    """
     if settings.gguf is None:
         return settings.base_url
     template = hashlib.sha256((settings.chat_template or "").encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""What a run was asked to do, as one value: it goes into the manifest as it is.
+"""The settings of a run as one value, which is written to the manifest.
 
-Each field that has a `Flag` is a flag of `toolhop run`; name, type, bounds, default and help are
-stated here alone (`toolhop_agents.cli.options`).
+Each field with a `Flag` is a flag of `toolhop run`, whose name, type, bounds, default and help are
+defined only here (`toolhop_agents.cli.options`).
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ from toolhop_tools.perturb.perturbation import Perturbation
 from toolhop_tools.scenarios.label import Scenario, scenarios_of
 
 MAX_TOKENS = 2048
-"""Tokens of a reply, so that one that loops ends. ToolHop's evaluators allow 256 and 1,024; this
-leaves room for calls in parallel. At 20 tokens a second it takes less than `timeout_s`."""
+"""Default token limit of a reply, so that endless replies stop. ToolHop's evaluators allow 256
+and 1,024; this leaves room for parallel calls. At 20 tokens a second it takes less than
+`timeout_s`."""
 
 
 OfPlayer = partial(Flag, section=Section.PLAYER)
@@ -56,7 +57,7 @@ OfSandbox = partial(Flag, section=Section.SANDBOX)
 OfLimits = partial(Flag, section=Section.LIMITS)
 OfWhere = partial(Flag, section=Section.WHERE)
 OfKeeping = partial(Flag, section=Section.KEEPING)
-"""Flags under each heading of help texts."""
+"""Flags of each section of help texts."""
 
 
 def _shown(text: str) -> str:
@@ -77,15 +78,15 @@ class RunSettings(BaseModel):
         "RelyToolBench all-tools, always-ask, always-give-up; scenarios goes-on, gives-up, asks, "
         "asks-when-missing, invents.  [default: oracle]",
         default="")] = "oracle"
-    """None where `model` plays."""
+    """None if `model` plays."""
     model: Annotated[str | None, OfPlayer("provider/model, such as openai/gpt-4o.")] = None
-    """None where an agent plays."""
+    """None if an agent plays."""
     base_url: Annotated[str | None, OfPlayer(
         "Base URL of the model's API, if not its provider's.", goes_with="model")] = None
     gguf: Annotated[Path | None, OfPlayer(
         "A model's GGUF file, served on this machine (extra local).", metavar="FILE",
         operational=True)] = None
-    """`model` is then made of the file's name."""
+    """If given, `model` is derived from the file's name."""
     gguf_context: Annotated[int, Field(ge=256), OfPlayer(
         "Context of a GGUF model in tokens, at most its own.", goes_with="gguf")] = CONTEXT
     gguf_threads: Annotated[Count, OfPlayer(
@@ -94,30 +95,30 @@ class RunSettings(BaseModel):
     chat_template: Annotated[str | None, OfPlayer(
         f"Chat template instead of the GGUF model's own: {CHATML}, or a Jinja file.",
         metavar="NAME|FILE", parse=read_chat_template, goes_with="gguf")] = None
-    """The template's text."""
+    """Text of the template."""
     data: Annotated[str, OfItems(
         "A data set of `toolhop data list`, a file or folder, or READER:PATH.")] = "builtin"
     modes: Annotated[tuple[str, ...], OfAsking(
         "The benchmark's modes with commas, or all; ToolHop's are mandatory, free, direct.  "
         "[default: its first]", names=("--mode",), parse=modes_of)] = ()
-    """Empty for the benchmark's first; in a manifest those that were played."""
+    """Empty for the benchmark's first mode; a manifest has the modes played."""
     feedback: Annotated[Verbosity, OfAsking(
         "What feedback says of failed calls: detailed, minimal, or [NAME=]FILE, a template.",
         metavar="LEVEL", default="detailed", parse=level_of)] = Level.DETAILED
     perturbation: Annotated[str, OfAsking(
         "How tools are shown, such as names=scrambled+distractors=5; docs/ablation.md lists them.",
         names=("--tools",), parse=_shown)] = "as-is"
-    """How the items' tools are shown (`toolhop_tools.perturb`)."""
+    """Perturbation of the items' tools (`toolhop_tools.perturb`)."""
     into: Annotated[tuple[Scenario, ...], OfItems(
         "Make scenarios of the items first, as `toolhop perturb` does, and play these: all, or "
         "names such as missing-tool. An ablation compares each with plain.",
         metavar="NAME[,NAME]", parse=scenarios_of)] = ()
-    """What items are made into; empty for nothing (`toolhop_agents.runs.scenarios`)."""
+    """Scenarios to make from the items; empty for none (`toolhop_agents.runs.scenarios`)."""
     siblings: bool = True
-    """Whether the siblings of these are played too. Only `toolhop ablate` leaves them out."""
+    """Whether their siblings are played too. Only `toolhop ablate` leaves them out."""
     forked_from: str | None = None
-    """The run beside this one whose episodes are resumed at another feedback level. Only
-    `toolhop ablate` plays such a run."""
+    """Folder next to this run whose episodes are continued at another feedback level. Only `toolhop
+    ablate` plays such runs."""
     call_format: Annotated[CallFormat, OfAsking("How calls are written.")] = CallFormat.NATIVE
     answer_malformed: Annotated[bool, OfAsking(
         "Answer a malformed call with feedback, instead of ending the episode.")] = False
@@ -125,12 +126,12 @@ class RunSettings(BaseModel):
         "Scenarios: asking the user or for tools ends the episode, as in RelyToolBench.")] = False
     template: Annotated[str | None, OfAsking(
         "A prompt template of your own.", metavar="FILE")] = None
-    """The text of a template that replaces the shipped one."""
+    """Text of a template that replaces the built-in one."""
     judge: Annotated[str | None, OfStandIns(
         "Who answers what a benchmark cannot score by itself: mechanical (its own rules), "
         "overlap, minilm, file:PATH, stub:PATH, PROVIDER/MODEL; several with commas.  [default: "
         "the benchmark's]", operational=True)] = None
-    """None where the benchmark has none either; in a manifest the one that was asked."""
+    """None for the benchmark's own judge, if any; a manifest has the judge used."""
     judge_votes: Annotated[int, Field(ge=1), OfStandIns(
         "How often a judging model is asked each question; the majority counts.",
         operational=True, goes_with="judge")] = 1
@@ -164,7 +165,7 @@ class RunSettings(BaseModel):
         metavar="HOST:PORT", operational=True)] = None
     max_samples: Annotated[Count, OfKeeping(
         "Episodes at a time, on each node.", operational=True)] = None
-    """None for one a processor with an agent, 10 with a model."""
+    """None for one per processor with an agent, or 10 with a model."""
     max_connections: Annotated[Count, OfRequests(
         "Requests at a time; fewer while the model's server refuses.  [default: as many as "
         "episodes]", operational=True)] = None
@@ -255,24 +256,24 @@ class RunSettings(BaseModel):
     segments_to: Annotated[str | None, OfKeeping(
         "Move packed episodes to an object store, such as s3://bucket/runs (extra fsspec).",
         metavar="URL", parse=checked_url, operational=True)] = None
-    """Without credentials: it stands in the manifest."""
+    """Contains no credentials, since it is written to the manifest."""
     # fmt: on
 
     @property
     def agent_name(self) -> str:
-        """Name of whoever plays."""
+        """Name of the agent or model."""
         return self.model or ("unnamed" if self.agent is None else self.agent)
 
     @property
     def episode_limits(self) -> EpisodeLimits:
-        """The limits of each episode."""
+        """Limits of each episode."""
         return EpisodeLimits(
             self.turn_limit, self.call_limit, self.token_limit, self.time_limit_s, self.cost_limit
         )
 
     @property
     def run_limits(self) -> RunLimits:
-        """The limits of the whole run."""
+        """Limits of the whole run."""
         return RunLimits(
             tokens=self.run_token_limit,
             calls=self.run_call_limit,
@@ -283,16 +284,16 @@ class RunSettings(BaseModel):
 
     @property
     def tool_limits(self) -> Limits:
-        """The limits of each call."""
+        """Limits of each call."""
         return Limits(wall_s=self.tool_timeout_s, memory_mib=self.tool_memory_mib)
 
 
 WHO_PLAYS = in_section(RunSettings, Section.PLAYER)
 OF_REQUESTS = in_section(RunSettings, Section.REQUESTS)
-"""Settings of requests to the model."""
+"""Settings of model requests."""
 OPERATIONAL = operational(RunSettings)
-"""They may differ from one session of a run to the next. A model's file may lie elsewhere; what is
-in it is checked. A judge's answers are kept: another judge is asked everything anew, and figures
-are made of its answers alone."""
+"""Settings that may differ between sessions of a run. A model's file may move; its content is
+checked. Judges' answers are kept: a new judge is asked everything again, and figures are based
+on its answers alone."""
 GOES_WITH: Mapping[str, str] = {**dict.fromkeys(OF_REQUESTS, "model"), **goes_with(RunSettings)}
-"""Settings that mean nothing without another one."""
+"""Settings that require another one."""

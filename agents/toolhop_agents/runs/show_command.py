@@ -26,9 +26,9 @@ from toolhop_env.trace import to_line
 from toolhop_tools.errors import counted
 
 FRAMED = 500
-"""Episodes that are listed in a framed table; more come as plain lines, at once."""
+"""Maximum number of episodes in a framed table; longer lists are printed as plain lines at once."""
 FINDINGS = 5
-"""Findings about the harness that a framed list ends with."""
+"""Maximum number of findings about the harness after a framed list."""
 WORDS = ("episode", "mode", "ending")
 NUMBERS = ("turns", "calls", "failed", "seconds")
 
@@ -94,8 +94,10 @@ def show(
 
 
 def _print_findings(run: Path) -> None:
-    """The headlines of the run's diagnosis, if it has any; it reads every trace. The list stands
-    without them: a trace that cannot be had is named on stderr, and is no fault.
+    """Print the headlines of the run's diagnosis, if any. Reads every trace.
+
+    An unreadable trace is reported on stderr but is not an error, since the list itself is
+    complete.
     """
     from toolhop_agents.runs.diagnose_command import headline
     from toolhop_env.diagnosis.diagnose import diagnose
@@ -115,7 +117,9 @@ def _print_findings(run: Path) -> None:
 
 
 def _attempts(run: Path, item: str, faults: Callable[[StoreError], None]) -> Iterator[Attempt]:
-    """From the index where RUN is a folder: thousands are listed without reading a trace."""
+    """Yield a run's attempts, from the index if RUN is a folder, which avoids reading thousands
+    of traces.
+    """
     if run.is_file() and run.name != MANIFEST:
         trace = read_trace(run)
         if trace.events:
@@ -130,10 +134,10 @@ def _failed(one: Attempt) -> bool:
 
 
 def _measures(attempts: Sequence[Attempt]) -> list[Measure]:
-    """The columns between the words and the numbers: the measures of the episodes' benchmarks."""
+    """Return the measures to show as columns: those of the episodes' benchmarks."""
     names = dict.fromkeys(one.benchmark for one in attempts)
     of = [named(name) for name in names]
-    # Of official and strict ones side by side, the answers': all of them fit no line.
+    # Official and strict measures together do not fit a line, so show those of the answers.
     found = {
         m.name: m
         for one in of
@@ -157,12 +161,12 @@ def _episodes(attempts: Sequence[Attempt]) -> StackedTable:
 
 
 def _spare(measures: Sequence[Measure]) -> Sequence[str]:
-    """The columns that a narrow list does without, the first to go first."""
+    """Return the columns that a narrow list drops, in order."""
     return ("mode", "seconds", *(one.heading for one in measures[:0:-1]), *NUMBERS[2::-1])
 
 
 def _print_plain(attempts: Sequence[Attempt]) -> None:
-    """The same without a frame: a table that is laid out as a whole takes seconds for thousands."""
+    """Print the list without a frame: laying out thousands of rows as a table takes seconds."""
     measures = _measures(attempts)
     head = (*WORDS, *(measure.heading for measure in measures), *NUMBERS)
     rows = [head, *(tuple(map(str, _row(attempt, measures))) for attempt in attempts)]
@@ -170,7 +174,7 @@ def _print_plain(attempts: Sequence[Attempt]) -> None:
         name: max((len(row[n]) for row in rows if n < len(row)), default=0)
         for n, name in enumerate(head)
     }
-    widths["ending"] = 14  # a reason why an episode is errored is longer: nothing stands behind it
+    widths["ending"] = 14  # reasons of errored episodes are longer, but nothing follows them
     for name in _spare(measures):
         if sum(widths.values()) + 2 * len(widths) <= table_console().width:
             break

@@ -1,4 +1,4 @@
-"""Work that SIGINT and SIGTERM end cleanly."""
+"""Run work that SIGINT and SIGTERM end cleanly."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from anyio.abc import TaskStatus
 
 
 class Interrupted(SystemExit):
-    """A signal came before there was a run: the process ends, with the code that shells expect."""
+    """A signal arrived before the run began. The process exits with the usual code for shells."""
 
     def __init__(self) -> None:
         super().__init__(130)
 
 
 async def until_signal(work: Callable[[], Awaitable[None]]) -> bool:
-    """Do `work`; True where SIGINT or SIGTERM cut it off. Raises what `work` raises.
+    """Do `work`, and return True if SIGINT or SIGTERM cut it off. Raises what `work` raises.
 
-    On another thread than the main one, which alone gets signals, work is only cancelled.
+    Only the main thread receives signals; on other threads work can only be cancelled.
     """
     if threading.current_thread() is not threading.main_thread():
         await work()
@@ -38,7 +38,7 @@ async def until_signal(work: Callable[[], Awaitable[None]]) -> bool:
                     tasks.cancel_scope.cancel()
                     return
 
-        # Before the work: a SIGINT that nobody waits for is raised inside of the group.
+        # Before the work, since a SIGINT that nobody awaits is raised inside the group.
         await tasks.start(watch)
         try:
             await work()

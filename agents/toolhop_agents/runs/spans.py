@@ -1,8 +1,8 @@
-"""Episodes as OpenTelemetry spans, by the semantic conventions for generative AI.
+"""Export episodes as OpenTelemetry spans, by the semantic conventions for generative AI.
 
-A span ``invoke_agent`` an episode, and below it a ``chat`` for each reply that was asked for and an
-``execute_tool`` for each call. They are made of the events that a trace file gets, as it gets them,
-and go where the standard variables say (``OTEL_EXPORTER_OTLP_ENDPOINT`` and the others).
+Each episode is an ``invoke_agent`` span with a ``chat`` span for each requested reply and an
+``execute_tool`` span for each call. They are made from the trace's events as they happen, and sent
+where the standard variables say (``OTEL_EXPORTER_OTLP_ENDPOINT`` and others).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.secrets import cleaned
 
 CONVENTIONS = "1.41.0"
-"""Version of the semantic conventions (open-telemetry/semantic-conventions); their part on
-generative AI is in development, and may change."""
+"""Version of the semantic conventions (open-telemetry/semantic-conventions). Their generative AI
+part is in development and may change."""
 PROVIDERS: Mapping[str, str] = {
     "azure": "azure.ai.openai",
     "bedrock": "aws.bedrock",
@@ -44,25 +44,27 @@ PROVIDERS: Mapping[str, str] = {
     "watsonx": "ibm.watsonx.ai",
     "xai": "x_ai",
 }
-"""Names of providers in the conventions, where they are not those of ``--model``."""
+"""Providers whose names in the conventions differ from those in ``--model``."""
 SCRIPTED = "toolhop"
-"""The provider of scripted agents."""
+"""Provider name of scripted agents."""
 
 Watch: TypeAlias = Callable[[], Sink]
-"""Makes what is given the events of one episode."""
+"""Creates a sink for the events of one episode."""
 Attributes: TypeAlias = dict[str, str | int | float | bool | Sequence[str]]
 Kind: TypeAlias = Literal["client", "internal"]
 
 
 class TelemetryMissing(Exception):
-    """The packages that export spans are not installed; carries the command that installs them."""
+    """The packages that export spans are not installed. The message has the command to install
+    them.
+    """
 
 
 @contextmanager
 def exported(settings: RunSettings) -> Iterator[Watch | None]:
-    """Spans of a run's episodes, sent by OTLP over HTTP; None where none are asked for.
+    """Export spans of a run's episodes by OTLP over HTTP. Yields None if spans are off.
 
-    What is left is sent at the end. A collector that does not answer stops nothing.
+    Remaining spans are sent on exit. An unresponsive collector does not stop the run.
 
     Raises:
         TelemetryMissing: the extra ``otel`` is not installed.
@@ -96,9 +98,9 @@ def exported(settings: RunSettings) -> Iterator[Watch | None]:
 
 
 class EpisodeSpans:
-    """Makes the spans of one episode; a sink of its events.
+    """A sink that turns the events of one episode into spans.
 
-    Turns that an episode has of another one (`Started.prefix_turns`) have their spans there.
+    Turns copied from another episode (`Started.prefix_turns`) have spans only there.
     """
 
     def __init__(
@@ -107,12 +109,10 @@ class EpisodeSpans:
         settings: RunSettings,
         under_way: set[EpisodeSpans],
     ) -> None:
-        """Make none yet.
-
-        Args:
-            provider: a tracer provider of OpenTelemetry's SDK.
-            settings: of the run.
-            under_way: holds this while its episode is under way.
+        """Args:
+        provider: a tracer provider of OpenTelemetry's SDK.
+        settings: the run's settings.
+        under_way: contains this object while its episode runs.
         """
         self._under_way = under_way
         schema = f"https://opentelemetry.io/schemas/{CONVENTIONS}"
@@ -126,7 +126,7 @@ class EpisodeSpans:
         self._tokens = [0, 0]
 
     def __call__(self, event: Event) -> None:
-        """Take the next event; what is sent is redacted, as files are."""
+        """Process the next event. Spans are redacted, like files."""
         event = cleaned(EVENT, event)
         match event:
             case Started():
@@ -218,7 +218,7 @@ class EpisodeSpans:
         self._whole(f"execute_tool {event.raw.name}", "internal", event.wall_s, attributes)
 
     def cut_off(self) -> None:
-        """End the episode's span where the run stopped before the episode did."""
+        """End the episode's span because the run stopped before the episode did."""
         self._end("cut_off", failed=True)
 
     def _end(self, ending: str, *, failed: bool) -> None:
@@ -231,7 +231,7 @@ class EpisodeSpans:
         self._agent.end()
 
     def _whole(self, name: str, kind: Kind, wall_s: float, attributes: Attributes) -> None:
-        """A span that has just ended, and took `wall_s`."""
+        """Record a span that has just ended after `wall_s` seconds."""
         end = time.time_ns()
         span = self._open(name, kind, end - round(wall_s * 1e9), attributes)
         if "error.type" in attributes:
@@ -263,7 +263,7 @@ def _server(base_url: str | None) -> dict[str, str | int]:
 
 
 def _message(message: Message) -> dict[str, JSON]:
-    """A message in the conventions' form: a role and parts."""
+    """Return a message in the conventions' form: a role and parts."""
     match message:
         case SystemMessage() | UserMessage():
             parts: list[JSON] = [{"type": "text", "content": message.content}]

@@ -1,8 +1,8 @@
-"""Work that is no episode, on the nodes of a cluster: certificates, scenarios, checks of tools.
+"""Distribute work other than episodes over a cluster: certificates, scenarios, tool checks.
 
-Searching and drawing examples take as much time here as calls do in the sandbox, or more, so that
-nodes are given whole items and tools, not calls. What is given comes out the same wherever it is
-done, and is done again where a node is lost. The driver writes what comes of it.
+Searching and drawing examples take at least as long as sandbox calls, so nodes receive whole items
+and tools, not calls. Results do not depend on the node, and work of a lost node is done again. The
+driver writes the results.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from toolhop_tools.properties.store import Stored
 from toolhop_tools.scenarios.make import BY_CONSTRUCTION, Family, FamilyMaker, Recipe
 
 WAITING = 4
-"""Items that wait or are under way for each that nodes have room for: so that those that join have
-some to begin with, and a slow one keeps none from work."""
+"""Items queued or under way per node slot, so that joining nodes find work at once and slow
+items do not leave others idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A Ray cluster to spread work over."""
+    """A Ray cluster to distribute work over."""
 
     address: str | None = None
     """``HOST:PORT``; see `nodes_of`."""
@@ -50,21 +50,21 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What items are searched in; a value, so that it can be sent to a node."""
+    """Sandbox settings as a value, which can be sent to a node."""
 
     kind: Kind
     workers: int = max(2, os.cpu_count() or 1)
-    """Items at a time; on each node, where there are nodes. One a processor."""
+    """Number of concurrent items, per node on a cluster; by default one per processor."""
     base: str | None = None
-    """Image to build on, container runtime and transport: see `open_sandbox`."""
+    """Base image, container runtime and transport: see `open_sandbox`."""
     runtime: str | None = None
     transport: Transport = "auto"
 
     async def opened(self, basis: Basis) -> Sandbox:
-        """A sandbox with the limits of a basis, not entered.
+        """Return a sandbox with the limits of a basis, not yet entered.
 
         Raises:
-            SandboxUnavailable: it cannot be had here.
+            SandboxUnavailable: it is not available here.
         """
         return await open_sandbox(
             self.kind,
@@ -79,10 +79,10 @@ class Isolation:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where pieces of work are done: here, or on a node."""
+    """A place where pieces of work are done, local or on a node."""
 
     do: Callable[[Any], Awaitable[Any]]
-    """Does one, by what it is told of it."""
+    """Does a piece of work, given its description."""
     description: Mapping[str, JSON]
 
 
@@ -95,7 +95,7 @@ async def _do(place: _Place, piece: object, channel: Channel) -> Any:  # noqa: A
 async def _spread(
     opening: Opening, given: object, workers: int, cluster: Cluster | None
 ) -> AsyncIterator[tuple[Callable[[str], Awaitable[Any]], int]]:
-    """What does a piece of work, and how many to give it at a time."""
+    """Yield a function that does a piece of work, and the number of pieces to have under way."""
     if cluster is None:
         async with opening(given) as place:
             yield place.do, workers
@@ -109,7 +109,7 @@ async def _spread(
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is certified, by which bounds, and where."""
+    """The items to certify, with basis and sandbox."""
 
     items: Sequence[Item]
     basis: Basis
@@ -129,10 +129,10 @@ async def _certifier(search: Search) -> AsyncIterator[_Place]:
 def certifying(
     search: Search, cluster: Cluster | None
 ) -> AbstractAsyncContextManager[tuple[Callable[[str], Awaitable[Certificate]], int]]:
-    """What certifies an item, by its id, here or on nodes, and how many to give it at a time.
+    """Open a context that yields a function to certify an item by id, and how many to run at once.
 
-    Entering raises:
-        SandboxUnavailable: no sandbox can be had.
+    Raises on entry:
+        SandboxUnavailable: no sandbox is available.
         MissingExtra, ClusterFault: see `nodes_of`.
     """
     return _spread(_certifier, search, search.isolation.workers, cluster)
@@ -143,10 +143,10 @@ def certifying(
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """What scenarios are made of, and where."""
+    """The sources of scenarios, with recipe and sandbox."""
 
     items: Sequence[Item]
-    """The whole data set: tools of other items come from it."""
+    """The whole data set, from which tools of other items come."""
     certificates: Mapping[str, Certificate]
     recipe: Recipe
     isolation: Isolation
@@ -154,7 +154,7 @@ class Making:
 
 @asynccontextmanager
 async def _families(making: Making) -> AsyncIterator[_Place]:
-    # Of all certificates; of items that need none, that of their calls.
+    # All certificates share a basis; items that need none have that of their calls.
     basis = next((one.basis for one in making.certificates.values()), BY_CONSTRUCTION)
     async with await making.isolation.opened(basis) as sandbox:
         maker = FamilyMaker(making.items, making.certificates, sandbox, making.recipe)
@@ -164,7 +164,8 @@ async def _families(making: Making) -> AsyncIterator[_Place]:
 def making_families(
     making: Making, cluster: Cluster | None
 ) -> AbstractAsyncContextManager[tuple[Callable[[str], Awaitable[Family | None]], int]]:
-    """What makes the scenarios of an item, by its id, and how many items to give it at a time.
+    """Open a context that yields a function to make an item's scenarios by id, and how many items
+    to run at once.
 
     Entering raises what entering `certifying` does.
     """
@@ -176,7 +177,7 @@ def making_families(
 
 @dataclass(frozen=True, slots=True)
 class _Checks:
-    """What all nodes are given."""
+    """The data that every node receives."""
 
     subjects: Sequence[Subject]
     job: CheckJob
@@ -190,7 +191,7 @@ async def _lanes(checks: _Checks) -> AsyncIterator[_Place]:
         description = dict(sandbox.description)
     job = replace(job, kind=cast(Kind, description["kind"]))
     with ExitStack() as stack:
-        # Hypothesis keeps what it works out in a folder; the driver's has none of it.
+        # Hypothesis caches data in a folder, which must not be the driver's.
         folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
         idle = deque(stack.enter_context(Lane(job)) for _ in range(checks.lanes))
@@ -198,7 +199,7 @@ async def _lanes(checks: _Checks) -> AsyncIterator[_Place]:
         async def check(what: tuple[int, Sequence[Stored]]) -> dict[str, PropertyVerdict]:
             """All properties of a tool, by its place among the subjects."""
             at, before = what
-            lane = idle.popleft()  # as many jobs as lanes are under way
+            lane = idle.popleft()  # there are never more jobs than lanes
             try:
                 lane.give(at, checks.subjects[at], job.properties, before)
                 while not lane.idle:
@@ -221,10 +222,10 @@ async def check_on_nodes(
     lanes: int,
     on_report: Callable[[ToolReport], None],
 ) -> list[ToolReport]:
-    """As `check_all`, with `lanes` tools at a time on each node; the store is the driver's.
+    """Like `check_all`, with `lanes` concurrent tools per node. The driver writes the store.
 
     Raises:
-        SandboxError: the sandbox is at fault.
+        SandboxError: the sandbox failed.
         StoreFault: the store cannot be written.
         MissingExtra, ClusterFault: see `nodes_of`.
     """

@@ -1,4 +1,4 @@
-"""Units of work: which episodes a run has, each a value that any driver can take."""
+"""Units of work: the episodes of a run, as values that any executor can play."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ class WorkUnit:
     epoch: int
     attempt: int = 1
     errored_attempts: int = 0
-    """Errored attempts of this session before it."""
+    """Number of errored attempts before it in this session."""
     lost_attempts: int = 0
-    """Attempts of this session that were cut off with their node."""
+    """Number of attempts lost with their node in this session."""
 
     @property
     def key(self) -> Key:
-        """What it is an attempt at."""
+        """Key of the episode, shared by its attempts."""
         return Key(self.item.id, self.mode, self.epoch)
 
     @property
     def name(self) -> str:
-        """The episode's id, unique in the run."""
+        """Id of the attempt, unique in the run."""
         return f"{self.item.id}_{self.mode}_e{self.epoch}_a{self.attempt}"
 
 
 class Units:
-    """All episodes of a run, mode by mode, epoch by epoch, in item order; made as they are asked.
+    """All episodes of a run by mode, epoch and item, created lazily; every Nth if it is a shard.
 
-    A hundred thousand of them take no more memory than the items. Of a shard they are each Nth.
+    A hundred thousand of them take no more memory than the items.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Units:
         return len(self._numbers)
 
     def by_mode(self) -> dict[str, int]:
-        """How many there are of each mode; none is made for it."""
+        """Return the number of episodes by mode, without creating any."""
         each = self._epochs * len(self._items)
         ends = [bisect_left(self._numbers, each * at) for at in range(len(self._modes) + 1)]
         return {mode: ends[at + 1] - ends[at] for at, mode in enumerate(self._modes)}
@@ -75,14 +75,14 @@ class Units:
 
 
 def left(work: Iterable[WorkUnit], done: Progress) -> Iterator[WorkUnit]:
-    """Those of `work` that are not finished, each as its next attempt."""
+    """Yield the units in `work` that are not finished, each as its next attempt."""
     for unit in work:
         if unit.key not in done.finished:
             yield replace(unit, attempt=done.attempts.get(unit.key, 0) + 1)
 
 
 def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
-    """The episode's setting, prompt included."""
+    """Return the episode's setting, prompt included."""
     binding = binding_of(unit.item.benchmark)
     ask = Ask(
         item=unit.item,
@@ -111,5 +111,7 @@ def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
 
 
 def unit_seed(settings: RunSettings, unit: WorkUnit) -> int:
-    """The run's seed in the first epoch, the next ones in those after."""
+    """Return the seed of a unit: the run's seed in the first epoch, plus one for each later
+    epoch.
+    """
     return settings.seed + unit.epoch - 1

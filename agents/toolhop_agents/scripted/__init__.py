@@ -1,1 +1,1 @@
-"""Agents that need no model: they write replies as a model does, and are read as one."""
+"""Agents without a model: they write replies as a model does, and are read the same way."""

@@ -1,7 +1,7 @@
-"""Agents that read no English: what data gives away to types, to frequencies, to the question.
+"""Agents that read no English: they use types, answer frequencies and words of the question.
 
-What one of these scores needs no understanding. Each sees what a model sees, and beside it the
-answer's type and the number of hops, so that the figure is an upper one.
+Their scores need no understanding. Beside what a model sees, each is given the answer's type and
+the number of hops, so its score is an upper bound.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from toolhop_tools.answers import leaves, plain_number
 from toolhop_tools.model import Item, ToolSchema
 
 TURNS_A_HOP = 2
-"""Turns after which it answers all the same, by hop."""
+"""Turns per hop after which the agent answers regardless."""
 MOST_FILLED = 6
-"""Argument sets of a tool that are drawn from."""
+"""Maximum argument sets of a tool to choose from."""
 
 
 def no_english(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Calls tools at random with values that fit their schemas, each turn with one of the latest
-    result where that can be; after as many results as the item has hops it answers a value of the
-    last one, of the answer's type.
+    """Call tools at random with values that fit their schemas, the latest result if possible.
+
+    After as many results as the item has hops, answer with a value of the last result that has the
+    answer's type.
     """
     results = [first_result(texts, item.question) for texts in turns(messages)]
     known = [result for result in reversed(results) if result is not None]
@@ -52,7 +53,9 @@ def no_english(item: Item, seed: int, messages: Sequence[Message], tools: bool) 
 def _calls(
     schemas: list[ToolSchema], question: str, known: Sequence[JSON], drawn: random.Random
 ) -> Iterator[tuple[str, dict[str, JSON]]]:
-    """One call of each tool that has any, in random order: first those with a latest result."""
+    """Yield at most one call per tool, in random order, beginning with those that use the latest
+    result.
+    """
     drawn.shuffle(schemas)
     latest = {*leaves(known[0], arrays=False)} if known else set()
     later: list[tuple[str, dict[str, JSON]]] = []
@@ -77,16 +80,16 @@ def _kind(text: str) -> str:
 
 
 def copy_from_question(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Answers a name, a quoted text or a date of the question, drawn by the seed."""
+    """Answer with a name, a quoted text or a date from the question, chosen by the seed."""
     named = [*entities(item.question)] or ["unknown"]
     return Reply(f"<answer>{random.Random(f'{seed}/{item.id}').choice(named)}</answer>")
 
 
 class Frequency:
-    """Answers what is most often the answer to items of the same answer type elsewhere."""
+    """Answers with the most frequent answer among other items of the same answer type."""
 
     def __init__(self, seen: Iterable[Item]) -> None:
-        """Count the answers of other items, never those that are to be played."""
+        """Count the answers of other items, never of those to be played."""
         self._by_type: dict[str, Counter[str]] = {}
         self._all: Counter[str] = Counter()
         for item in seen:
@@ -94,7 +97,7 @@ class Frequency:
             self._all[item.answer] += 1
 
     def __call__(self, item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-        """The reply; the same to every conversation."""
+        """Return the same reply for every conversation."""
         counted = self._by_type.get(item.answer_type, self._all)
         best = max(counted, key=lambda answer: (counted[answer], answer), default="unknown")
         return Reply(f"<answer>{best}</answer>")

@@ -1,4 +1,4 @@
-"""Agents by name, as `--agent` takes them."""
+"""Agents by name, as given to `--agent`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class UnknownAgent(Exception):
-    """No agent has this name; says which there are."""
+    """Raised if no agent has this name; the message lists the agents."""
 
 
 AGENTS: Mapping[str, str] = {
@@ -36,9 +36,9 @@ AGENTS: Mapping[str, str] = {
 }
 
 TAKING_TEXT = frozenset({"constant", "faulty", "frequency", "predictions", "repairing"})
-"""Those that a text follows after a colon."""
+"""Agents whose names are followed by a colon and a text."""
 PLANNED = frozenset({"oracle", "faulty", "repairing"})
-"""Those that go by an item's hops."""
+"""Agents that follow an item's hops."""
 
 _PLAIN: Mapping[str, Play] = {
     "oracle": oracle,
@@ -50,15 +50,15 @@ _PLAIN: Mapping[str, Play] = {
 
 
 def choose(name: str, own: Mapping[str, Play] = MappingProxyType({})) -> Play:
-    """The agent that `name` describes.
+    """Return the agent that `name` describes.
 
     Args:
-        name: as `--agent` takes it.
-        own: agents that the benchmark adds, by name.
+        name: name of the agent, as given to `--agent`.
+        own: agents added by the benchmark, by name.
 
     Raises:
-        UnknownAgent: there is none.
-        DataNotFound, DataError: the data that an agent counts answers of cannot be read.
+        UnknownAgent: no such agent exists.
+        DataNotFound, DataError: the data of a `frequency` agent cannot be read.
     """
     kind, _, rest = name.partition(":")
     if name in own:
@@ -75,7 +75,7 @@ def choose(name: str, own: Mapping[str, Play] = MappingProxyType({})) -> Play:
 
 
 def unknown(name: str, own: Mapping[str, Play]) -> str:
-    """That there is no such agent, with those that there are."""
+    """Return the message that no such agent exists, with a list of agents."""
     listed = {**AGENTS, **dict.fromkeys(own, "of this benchmark")}
     known = "\n".join(f"  {agent:28} {what}" for agent, what in listed.items())
     return f"there is no agent {name!r}. The agents are:\n{known}"
@@ -84,14 +84,14 @@ def unknown(name: str, own: Mapping[str, Play]) -> str:
 def own_agent(
     name: str, own: Mapping[str, Play] = MappingProxyType({})
 ) -> Callable[[], OwnModel] | None:
-    """What makes an agent of the user's own for each episode; None for the name of one of ours.
+    """Return a factory of the user's own agent, called per episode; None for a built-in agent.
 
     Args:
-        name: as `--agent` takes it; one of ours comes before a module.
-        own: agents that the benchmark adds, by name.
+        name: name of the agent, as given to `--agent`; a built-in name has priority over a module.
+        own: agents added by the benchmark, by name.
 
     Raises:
-        UnknownAgent: the name is none of ours, and leads to no agent.
+        UnknownAgent: the name is not built in, and does not lead to an agent.
     """
     module = name.partition(":")[0]
     if not is_own(name) or name in own:

@@ -1,4 +1,6 @@
-"""Calls spoilt on purpose: each kind of invocation error, and the words that would fix it."""
+"""Calls broken on purpose, with each kind of invocation error, and the words that would fix
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from toolhop_tools.model import ToolSchema
 
 
 class FaultKind(StrEnum):
-    """What is done to a right call. All but the last are errors before anything runs."""
+    """How a correct call is broken. All kinds but the last are rejected before anything runs."""
 
     NOT_JSON = "not_json"
     NOT_OBJECT = "not_object"
@@ -25,23 +27,23 @@ class FaultKind(StrEnum):
     WRONG_TYPE = "wrong_type"
     NOT_IN_ENUM = "not_in_enum"
     WRONG_VALUE = "wrong_value"
-    """A text that no table holds: tools answer it with an error of their own, or nothing."""
+    """A value that is in no table: the tool returns an error of its own, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpoiltCall:
-    """A spoilt call, and what feedback must say for an agent to fix it."""
+    """A broken call, and what the feedback must say for an agent to fix it."""
 
     kind: FaultKind
     call: RawCall
     cue: str
-    """The words that tell how to fix it; in lower case."""
+    """Words in the feedback that tell how to fix the call, in lower case."""
 
 
 def spoil(
     call: RawCall, document: ToolSchema, kinds: tuple[FaultKind, ...], rng: random.Random
 ) -> SpoiltCall:
-    """Spoil `call` in one of `kinds` that its schema allows, else by its tool's name."""
+    """Break `call` in one of `kinds` that its schema allows, else by its tool's name."""
     possible = [kind for kind in kinds if _arguments(call, document, kind, rng) is not None]
     kind = rng.choice(possible) if possible else FaultKind.UNKNOWN_TOOL
     if kind is FaultKind.UNKNOWN_TOOL:
@@ -57,7 +59,7 @@ def spoil(
 def _arguments(
     call: RawCall, document: ToolSchema, kind: FaultKind, rng: random.Random
 ) -> tuple[str, str] | None:
-    """The spoilt arguments' text and the cue; None where the kind does not fit."""
+    """Return the text of the broken arguments and the cue; None if the kind does not apply."""
     arguments: dict[str, JSON] = json.loads(call.arguments)
     match kind:
         case FaultKind.NOT_JSON:
@@ -95,7 +97,7 @@ def _mistyped(arguments: dict[str, JSON], rng: random.Random) -> tuple[str, str]
     if not arguments:
         return None
     name = rng.choice(list(arguments))
-    # An object with one unlikely key fits no parameter but a free object; those get a number.
+    # An object with one unlikely key fits only a free-form object, which gets a number instead.
     wrong: JSON = 7.25 if isinstance(arguments[name], dict) else {"value": arguments[name]}
     return json.dumps({**arguments, name: wrong}), name
 

@@ -1,8 +1,8 @@
-"""An agent without understanding: it calls the tools in the order in which they are listed.
+"""An agent without understanding: it calls the tools in the order listed.
 
-Published items list their tools in hop order, which is the plan. What this agent scores so, and no
-longer scores once the tools are shuffled, is what the order alone is worth. It sees what a model
-sees: the question, the schemas and what the tools returned.
+Published items list their tools in hop order, which reveals the plan. The part of this agent's
+score that disappears when the tools are shuffled is the value of the order alone. It sees what a
+model sees: the question, the schemas and the results.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Item, ToolSchema
 
 MOST_CALLS = 8
-"""Calls of a turn: guesses at the arguments of one tool. Eight in each turn of seven hops, the most
-that ToolHop has, stay below the limit of calls."""
+"""Maximum calls per turn, each a guess at one tool's arguments. Eight calls in each of seven
+turns, ToolHop's maximum of hops, stay below the call limit."""
 MOST_VALUES = 5
-"""Values tried for one argument."""
+"""Maximum values to try for one argument."""
 
 
 def as_listed(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Calls one listed tool a turn, filled in by guess, and answers what the last one returned."""
+    """Call one listed tool per turn with guessed arguments, then answer with the last result."""
     results = [first_result(texts, item.question) for texts in turns(messages)]
     listed = [tool.schema for tool in item.tools.values()] if tools else []
     known = [one for one in reversed(results) if one is not None]
@@ -43,7 +43,7 @@ def as_listed(item: Item, seed: int, messages: Sequence[Message], tools: bool) -
 
 
 def guessed(calls: Sequence[tuple[str, Mapping[str, JSON]]], turn: int) -> Reply:
-    """A reply of several calls, each a tool's name with arguments."""
+    """Build a reply of several calls from tool names and arguments."""
     raw = [
         RawCall(f"call_{turn}_{n}", name, json.dumps(arguments, ensure_ascii=False))
         for n, (name, arguments) in enumerate(calls, start=1)
@@ -52,12 +52,14 @@ def guessed(calls: Sequence[tuple[str, Mapping[str, JSON]]], turn: int) -> Reply
 
 
 def first_result(texts: Sequence[str], question: str) -> JSON:
-    """What the first successful call of a turn returned, rather what the question does not say."""
+    """Return a turn's first successful result, preferring one that the question does not
+    contain.
+    """
     found: list[JSON] = []
     for text in texts:
         try:
             value = json.loads(text)
-        except (ValueError, RecursionError):  # words about a failure
+        except (ValueError, RecursionError):  # the feedback is an error message
             continue
         if value is not None and not tells_of_error(value):
             found.append(value)
@@ -65,7 +67,7 @@ def first_result(texts: Sequence[str], question: str) -> JSON:
 
 
 def filled(schema: ToolSchema, question: str, known: Sequence[JSON]) -> Iterator[dict[str, JSON]]:
-    """Arguments, the likeliest first: for what is required, and for choices that may be made."""
+    """Yield argument sets, most likely first, for required parameters and optional enums."""
     properties, required = (schema.parameters.get(key) for key in ("properties", "required"))
     types = properties if isinstance(properties, Mapping) else {}
     needed = required if isinstance(required, list) else []
@@ -82,13 +84,15 @@ def filled(schema: ToolSchema, question: str, known: Sequence[JSON]) -> Iterator
 
 
 def _doubled(picked: Sequence[tuple[int, tuple[str, JSON] | None]]) -> int:
-    """How many arguments repeat another's value."""
+    """Count the arguments that repeat another argument's value."""
     given = [json.dumps(one[1]) for _, one in picked if one is not None]
     return len(given) - len(set(given))
 
 
 def _values(schema: JSON, question: str, known: Sequence[JSON]) -> Iterator[JSON]:
-    """What may be meant for a parameter: earlier results, latest first, then the question's."""
+    """Yield candidates for a parameter: earlier results, latest first, then values in the
+    question.
+    """
     of = schema if isinstance(schema, Mapping) else {}
     kind, options = of.get("type", "string"), of.get("enum")
     if isinstance(kind, list):
@@ -116,7 +120,7 @@ def _values(schema: JSON, question: str, known: Sequence[JSON]) -> Iterator[JSON
 
 
 def _named(option: str, words: str) -> float:
-    """The share of an option's words that stand in the question."""
+    """Return the share of an option's words that occur in the question."""
     parts = re.findall(r"[^\W_]+", option.casefold())
     return sum(part in words for part in parts) / len(parts) if parts else 0.0
 
@@ -129,7 +133,7 @@ _DATES = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 
 
 def entities(question: str) -> Iterator[str]:
-    """Quoted texts, names within sentences, dates, then words that begin a sentence."""
+    """Yield quoted texts, names within sentences, dates, then names that begin a sentence."""
     names = [(found[0], found.start()) for found in _NAMES.finditer(question)]
     begin = [name for name, at in names if at == 0 or question[:at].rstrip()[-1:] in set(".?!:")]
     inner = [name for name, _ in names if name not in begin]

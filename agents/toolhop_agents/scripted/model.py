@@ -1,7 +1,7 @@
 """Scripted agents as models: pure functions of the item, a seed and the conversation so far.
 
-They keep no state, so the same agent serves an episode in process and a server that sees
-requests in any order.
+They keep no state, so the same agent works in process and behind a server that receives requests in
+any order.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from toolhop_env.reading import CallFormat
 from toolhop_tools.model import Item, ToolSchema
 
 Play: TypeAlias = Callable[[Item, int, Sequence[Message], bool], Reply]
-"""Item, seed, conversation in native form, whether tools are on offer; the next reply."""
+"""Returns the next reply, given the item, a seed, the conversation in native form, and whether
+tools are available."""
 
 UNKNOWN = "<answer>unknown</answer>"
 
 
 def oracle(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Makes each hop's gold call (else its example calls), then answers what they gave.
+    """Make each hop's gold call, or else its example calls, then answer from the results.
 
-    Without tools it says the gold answer: the ceiling of direct mode.
+    Without tools, give the gold answer: the upper bound of direct mode.
     """
     hops = [hop for hop in plan(item) if hop.arguments]
     done = turns(messages)
@@ -39,12 +40,12 @@ def oracle(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> R
 
 
 def do_nothing(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Answers nothing, in words. A score above zero for it is a hole in the rule."""
+    """Reply that there is no answer. If this scores above zero, the scoring rule is flawed."""
     return Reply("I have no answer to this.")
 
 
 def constant(text: str) -> Play:
-    """An agent that always answers `text`."""
+    """Return an agent that always answers `text`."""
 
     def always(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
         return Reply(f"<answer>{text}</answer>")
@@ -54,11 +55,11 @@ def constant(text: str) -> Play:
 
 @dataclass(frozen=True, slots=True)
 class Faulty:
-    """The oracle with slips: each hop's first call is spoilt with probability `rate`.
+    """The oracle with errors: each hop's first call is broken with probability `rate`.
 
-    It answers `unknown` once a hop has failed, as what the later hops need is missing. With
-    `repairs` it first tries again: rightly where the feedback holds the words that tell how,
-    else it gives up on the hop.
+    It answers `unknown` once a hop has failed, because later hops need the missing result. With
+    `repairs` it first tries again: correctly if the feedback contains the words that tell how, else
+    it gives up on the hop.
     """
 
     rate: float = 0.3
@@ -66,7 +67,7 @@ class Faulty:
     repairs: bool = False
 
     def __call__(self, item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-        """The next reply; see the class."""
+        """Return the next reply; see the class."""
         if not tools:
             return oracle(item, seed, messages, tools)
         hops = [hop for hop in plan(item) if hop.arguments]
@@ -90,7 +91,7 @@ class Faulty:
         return Reply(UNKNOWN if failed else f"<answer>{final_answer(item, last)}</answer>")
 
     def _fault(self, item: Item, seed: int, number: int, hop: PlannedHop) -> SpoiltCall | None:
-        """The slip at a hop, the same whenever it is asked for."""
+        """Return the broken call for a hop, always the same; None if the hop is spared."""
         rng = random.Random(f"{seed}/{item.id}/{number}")
         if rng.random() >= self.rate:
             return None
@@ -107,20 +108,20 @@ def _document(item: Item, tool: str) -> ToolSchema:
 
 @dataclass(frozen=True)
 class ScriptedModel:
-    """A scripted agent of one item as a `Model`."""
+    """A scripted agent for one item, as a `Model`."""
 
     label: str
     play: Play
     item: Item
     seed: int = 0
     call_format: CallFormat = CallFormat.NATIVE
-    """How it writes its calls: as the episode is set, never read from the prompt."""
+    """Format of the agent's calls: set by the episode, never read from the prompt."""
     offered: bool = True
-    """Whether tools are on offer in the text format, in which they do not go beside the prompt."""
+    """Whether tools are available in the text format, which sends no schemas beside the prompt."""
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The agent's name in reports."""
         return self.label
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
@@ -131,8 +132,9 @@ class ScriptedModel:
 
 
 def on_offer(item: Item, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[str]:
-    """Names of the tools that a conversation offers, in the order shown: those beside it, else
-    the item's that it describes.
+    """Return the names of the tools that a conversation offers, in the order shown.
+
+    They are the tools passed beside it, or else the item's tools that its messages describe.
     """
     if tools:
         return [tool.name for tool in tools]
@@ -142,7 +144,7 @@ def on_offer(item: Item, messages: Sequence[Message], tools: Sequence[ToolSchema
 
 
 def as_offered(item: Item, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Item:
-    """The item with the tools on offer that a conversation shows: they may have changed."""
+    """Return the item with the tools that the conversation offers, which may have changed."""
     names = on_offer(item, messages, tools)
     if not names or names == [*item.tools] or not {*names} <= item.all_tools.keys():
         return item
@@ -157,6 +159,6 @@ def respond(
     messages: Sequence[Message],
     offered: bool,
 ) -> Reply:
-    """The agent's next reply in a tool-call format."""
+    """Return the agent's next reply, written in `call_format`."""
     reply = play(item, seed, restored(messages), offered)
     return written(call_format, replace(reply, usage=Usage(cost_usd=0.0)))

@@ -1,4 +1,4 @@
-"""What an agent that knows the way would call, hop by hop, and what it can tell from feedback."""
+"""The planned calls of an agent that knows the solution, and what it reads from feedback."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from toolhop_tools.model import Hop, Item
 from toolhop_tools.reading import answer_at, read_result
 
 MOST_EXAMPLES = 4
-"""Example calls tried for a hop without a gold call; more than 4 in a source are rare."""
+"""Maximum example calls for a hop without a gold call; few sources have more than 4."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedHop:
-    """The calls to make for one hop, all in one turn."""
+    """The calls for one hop, all made in one turn."""
 
     tool: str
     arguments: tuple[dict[str, JSON], ...]
-    """One gold call, or else the examples in the tool's source; may be empty."""
+    """Arguments of the gold call, or else of the examples in the tool's source; may be empty."""
 
 
 def plan(item: Item) -> tuple[PlannedHop, ...]:
-    """The way through an item: gold calls where it has them, else examples."""
+    """Return the plan for an item: gold calls if it has them, else examples."""
     return tuple(PlannedHop(hop.tool.name, _candidates(hop)) for hop in item.hops)
 
 
@@ -38,7 +38,7 @@ def _candidates(hop: Hop) -> tuple[dict[str, JSON], ...]:
 
 
 def raw_calls(hop: PlannedHop, turn: int) -> tuple[RawCall, ...]:
-    """The hop's calls, written as a model would."""
+    """Return the hop's calls as a model would write them."""
     return tuple(
         RawCall(f"call_{turn}_{index}", hop.tool, json.dumps(arguments, ensure_ascii=False))
         for index, arguments in enumerate(hop.arguments, start=1)
@@ -46,7 +46,7 @@ def raw_calls(hop: PlannedHop, turn: int) -> tuple[RawCall, ...]:
 
 
 def turns(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
-    """The feedback texts by turn so far; a turn without calls has none."""
+    """Return the feedback texts of each turn so far; a turn without calls has none."""
     found: list[list[str]] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
@@ -57,10 +57,10 @@ def turns(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
 
 
 def final_answer(item: Item, feedback: Sequence[str]) -> str:
-    """The answer to give from what the last hop's calls returned.
+    """Return the answer to give after the last hop's calls.
 
-    Where a certificate says where in the result the answer stands, what stands there. Else the
-    gold where a result holds it; else what the first result says, right or not.
+    If a certificate locates the answer within the result, return the value found there. Otherwise
+    return the gold answer if a result contains it, else the first value, right or not.
     """
     gold = item.hops[-1].gold if item.hops else None
     if gold is not None and gold.reading is not None and len(feedback) == 1:

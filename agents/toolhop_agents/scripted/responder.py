@@ -1,4 +1,4 @@
-"""A scripted agent as the loopback server's voice: finds the item by its question."""
+"""A scripted agent behind the loopback server, which finds each item by its question."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from toolhop_env.reading import CallFormat
 from toolhop_tools.model import DataSet, Item, ToolSchema
 
 TOKEN_BYTES = 4
-"""Bytes of UTF-8 that count as a token: about what tokenizers make of English."""
+"""Bytes of UTF-8 per token, about the average of tokenizers on English."""
 
 
 def responder(
     data: DataSet, play: Play, seed: int, call_format: CallFormat | None = None
 ) -> RequestResponder:
-    """Answers each request as `play` would, for the item whose question it holds.
+    """Return a responder that answers as `play` would for the item whose question is asked.
 
-    A request does not say its tool-call format. Where `call_format` does not, the tools show
-    it: they stand beside the messages, or are described in them.
+    A request does not state its tool-call format. If `call_format` is None, it is derived from the
+    tools, which are either passed beside the messages or described in them.
     """
 
     def answer(request: Request) -> Reply:
@@ -42,9 +42,9 @@ def responder(
 
 
 def metered(answer: RequestResponder) -> RequestResponder:
-    """The same, with tokens stated: one for each `TOKEN_BYTES` of the request and of the reply.
+    """Add token counts to the replies: one token per `TOKEN_BYTES` of the request and the reply.
 
-    No model's tokenizer counts so. It lets limits, prices and estimates be tried.
+    No model's tokenizer counts like this, but limits, prices and estimates can be tried with it.
     """
 
     def counted(request: Request) -> Reply:
@@ -62,13 +62,13 @@ def _tokens(text: str) -> int:
 
 
 def item_of(data: DataSet, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> Item:
-    """The item whose question stands in the user's messages; the longest, if several do.
+    """Return the item whose question is in the user's messages, preferring the longest question.
 
-    Of items with one question it is the one whose tools are on offer: those that it begins with,
-    as it shows them, and as few others as can be, as some may have come since.
+    Among items with the same question, it is the one whose tools are available: its initial tools,
+    as described, and as few others as possible, since some may have been added.
 
     Raises:
-        LookupError: none does.
+        LookupError: no question of the data is in the messages.
     """
     said = "\n".join(message.content for message in messages if isinstance(message, UserMessage))
     found = [
@@ -80,7 +80,7 @@ def item_of(data: DataSet, messages: Sequence[Message], tools: Sequence[ToolSche
         raise LookupError(f"no question of the data set {data.name} stands in the conversation")
 
     def fit(item: Item) -> tuple[int, int, int, int]:
-        """How much of the conversation is the item's own."""
+        """Return how well an item fits the conversation, as a sort key."""
         offered, own = {*on_offer(item, messages, tools)}, item.tools.keys()
         schemas = [tool.schema for tool in item.tools.values()]
         alike = sum(one in tools if tools else tool_lines([one]) in said for one in schemas)

@@ -1,1 +1,1 @@
-"""`toolhop serve`: a scripted agent, or a model out of a file, behind the OpenAI protocol."""
+"""`toolhop serve`: serve a scripted agent or a model file over the OpenAI protocol."""

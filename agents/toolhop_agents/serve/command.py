@@ -1,4 +1,4 @@
-"""`toolhop serve`: a scripted agent, or a model out of a file, behind the OpenAI protocol."""
+"""`toolhop serve`: serve a scripted agent or a model file over the OpenAI protocol."""
 
 from __future__ import annotations
 
@@ -81,25 +81,25 @@ def serve(
 
 
 OF_FILES = ("gguf", "gguf_context", "gguf_threads", "chat_template")
-"""Flags of a model out of a file, which `toolhop run` has too."""
+"""Flags for model files, shared with `toolhop run`."""
 OF_ITEMS = ("certificates", "into", "sandbox")
-"""Flags of the items that a run plays."""
+"""Flags for the items of a run."""
 serve.params.extend(one for one in options_of(RunSettings) if one.name in OF_FILES + OF_ITEMS)
 
 
 def _items(data: str, agent: str, seed: int, flags: Mapping[str, Any]) -> DataSet:
-    """The items as a run with the same flags plays them."""
+    """Load the items as a run with the same flags would play them."""
     given = {name: flags[name] for name in OF_ITEMS if flags[name]}
     job = prepare(RunSettings(data=data, agent=agent, seed=seed, **given))
     if job.certificates is not None:
-        from toolhop_agents.runs.scenarios import made  # numpy, only when used
+        from toolhop_agents.runs.scenarios import made  # imports numpy
 
         job = anyio.run(made, job)
     return replace(job.data, items=tuple(job.items))
 
 
 def _leave_out_what_is_scripted(ctx: click.Context) -> None:
-    """See that nothing was given that a model of a file would pass over."""
+    """Reject flags that apply only to scripted agents."""
     for flag in ctx.command.params:
         name = flag.name or ""
         given = ctx.get_parameter_source(name) is not ParameterSource.DEFAULT

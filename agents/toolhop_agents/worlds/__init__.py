@@ -1,1 +1,1 @@
-"""Made items: the command and what it prints."""
+"""Generated items: the command and its output."""

@@ -1,4 +1,4 @@
-"""`toolhop worlds`: write files of made items, and look at worlds, items and settings."""
+"""`toolhop worlds`: write files of generated items, and show worlds, items and settings."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from toolhop_tools.worlds.spec import SETTINGS, Series, parse, referred
 
 F = TypeVar("F", bound=Callable[..., Any])
 NUMBERS = {"seed": 0, "items": 1}
-"""Settings whose flags are numbers in other commands as well, each with the smallest."""
+"""Settings whose flags are numbers in other commands too, with their minimum."""
 FLAGS = {"tools": "--tool-count"}
-"""Flags that are not named as their setting: `--tools` elsewhere says how they are shown."""
+"""Flags not named after their setting, because `--tools` has another meaning elsewhere."""
 
 
 def setting_options(command: F) -> F:
-    """A flag for each setting of `toolhop_tools.worlds.spec`, described as it is there."""
+    """Add a flag for each setting of `toolhop_tools.worlds.spec`, with its description."""
     for name, setting in reversed([*SETTINGS.items()]):
         kind = Whole(NUMBERS[name]) if name in NUMBERS else None
         about = setting.about if kind else f"{setting.about} Give {setting.allowed}."
@@ -56,10 +56,10 @@ def setting_options(command: F) -> F:
 
 
 def series_of(spec: str, flags: dict[str, Any]) -> Series:
-    """The series of a text and of flags.
+    """Return the series that a spec and flags describe.
 
     Raises:
-        BadChoice: a setting cannot have its value, or is given twice.
+        BadChoice: the value of a setting is not allowed, or a setting is given twice.
     """
     given = [f"{name}={value}" for name, value in flags.items() if value is not None]
     return parse(",".join([*filter(None, [spec]), *given]))
@@ -126,10 +126,10 @@ def show(spec: str, item: str | None, world: bool, code: bool, as_json: bool) ->
 
 
 def _item(spec: str, wanted: str | None) -> Item:
-    """An item of a spec or file, by its id; the first one if none is wanted.
+    """Return an item of a spec or file by its id, or the first item if `wanted` is None.
 
     Raises:
-        BadChoice: there is none.
+        BadChoice: no such item exists.
     """
     data = load(f"worlds:{spec}")
     return select(data, sample_ids=[wanted])[0] if wanted else data.items[0]
@@ -138,7 +138,7 @@ def _item(spec: str, wanted: str | None) -> Item:
 def _shown(
     spec: str, chosen: Item | None, *, item: bool, world: bool, code: bool
 ) -> tuple[dict[str, JSON], Iterable[RenderableType]]:
-    """What is shown, as plain values and as the parts of a page."""
+    """Return the output as plain values and as the parts of a page."""
     if chosen is None and not spec:
         return settings_json(), settings_tables()
     if chosen is None:

@@ -1,4 +1,4 @@
-"""Settings, series, worlds and made items as tables, and as JSON."""
+"""Settings, series, worlds and generated items as tables, and as JSON."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from toolhop_tools.worlds.made import Toolbox
 from toolhop_tools.worlds.spec import BENCHMARKS, KNOBS, SETTINGS, TIERS, Series, Spec, knobs_text
 
 RESULT_CHARS = 500
-"""Length of a result that a page shows."""
+"""Maximum length of a result on a page, in characters."""
 DEFAULTS: Mapping[str, str] = {"seed": str(Spec().seed), "items": str(Spec().items)}
-"""Of settings that are no knobs."""
+"""Default values of the settings that are not knobs."""
 
 
 def settings_json() -> dict[str, JSON]:
-    """Every setting, tier and benchmark."""
+    """Return all settings, tiers and benchmarks as JSON."""
     return {
         "generator": items.VERSION,
         "settings": {
@@ -47,7 +47,7 @@ def settings_json() -> dict[str, JSON]:
 
 
 def settings_tables() -> Iterator[RenderableType]:
-    """The same as tables."""
+    """Yield all settings, tiers and benchmarks as tables."""
     table = StackedTable("setting", framed=False)
     table.add_columns("what", "allowed", "default", prose=True)
     for name, setting in SETTINGS.items():
@@ -77,7 +77,7 @@ def _default(name: str) -> str:
 
 
 def _apart(knobs: Knobs) -> str:
-    """The knobs that are not as they are by default."""
+    """Format the knobs that differ from their defaults."""
     changed = [
         f"{field.name}={KNOBS[field.name].write(value)}"
         for field in fields(Knobs)
@@ -87,7 +87,7 @@ def _apart(knobs: Knobs) -> str:
 
 
 def series_json(series: Series) -> dict[str, JSON]:
-    """What a text stands for."""
+    """Return a series as JSON: its spec, size and parts."""
     return {
         "spec": series.text,
         "items": len(series),
@@ -101,7 +101,7 @@ def series_json(series: Series) -> dict[str, JSON]:
 
 
 def series_tables(series: Series) -> Iterator[RenderableType]:
-    """The same as a table."""
+    """Yield a series as a heading and a table."""
     yield plain(f"{series.text} · generator {items.VERSION}", "bold")
     table = StackedTable("first item", framed=False)
     table.add_columns("items", "worlds", right=True)
@@ -113,7 +113,7 @@ def series_tables(series: Series) -> Iterator[RenderableType]:
 
 
 def world_json(toolbox: Toolbox) -> dict[str, JSON]:
-    """A world: its types with how many there are, and its tools."""
+    """Return a world as JSON: its types with their counts, and its tools."""
     world = toolbox.world
     types: dict[str, JSON] = {
         kind: {
@@ -134,7 +134,7 @@ def world_json(toolbox: Toolbox) -> dict[str, JSON]:
 
 
 def world_tables(toolbox: Toolbox) -> Iterator[RenderableType]:
-    """The same as tables."""
+    """Yield a world as tables."""
     world = toolbox.world
     title = f"{world.domain.name} · {toolbox.surface.style} · {world.domain.about}"
     yield Rule(plain(title), align="left")
@@ -154,7 +154,7 @@ def world_tables(toolbox: Toolbox) -> Iterator[RenderableType]:
 
 
 def executed(item: Item, toolbox: Toolbox) -> list[dict[str, JSON]]:
-    """The calls of an item's chain with their results, run in this process."""
+    """Run the calls of an item's chain in this process, and return them with their results."""
     calls: list[dict[str, JSON]] = []
     for hop in item.hops:
         arguments = dict(hop.gold.arguments) if hop.gold else {}
@@ -164,7 +164,7 @@ def executed(item: Item, toolbox: Toolbox) -> list[dict[str, JSON]]:
 
 
 def chain_parts(item: Item, toolbox: Toolbox) -> Iterator[RenderableType]:
-    """An item's chain: each call with its result; and how hard it is."""
+    """Yield an item's chain, each call with its result, and its difficulty."""
     yield Text()
     yield Rule(plain("chain"), align="left")
     for number, (hop, call) in enumerate(zip(item.hops, executed(item, toolbox), strict=True), 1):

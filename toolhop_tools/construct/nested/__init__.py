@@ -1,5 +1,4 @@
-"""Making nested tasks as NesTools has them: out of code that a model writes, out of certified
-items, and out of a pool of tools.
+"""Building nested tasks as in NesTools: from model-written code, certified items or a tool pool.
 
-Nothing here asks a model or runs a tool. `toolhop_agents.construct.nested` does.
+Nothing here queries a model or runs a tool. `toolhop_agents.construct.nested` does.
 """

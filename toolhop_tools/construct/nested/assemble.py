@@ -1,6 +1,6 @@
-"""Executed calls of tools that run, as a nested task: typed leaves of results are the responses.
+"""Conversion of executed calls to a nested task whose responses are typed leaves of results.
 
-Pure: whoever calls has run the tools.
+Pure: the caller runs the tools.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from toolhop_tools.reading import read_result
 from toolhop_tools.words import bare
 
 MOST_LEAVES = 12
-"""Leaves of a result; one with more is no result that a plan is made with."""
+"""Maximum number of leaves of a result; a plan cannot reasonably use a result with more."""
 OFFICIAL = {ours: official for official, ours in TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A typed part of a result: a scalar or a list, reached through objects."""
+    """A typed part of a result: a scalar or a list, at any depth of objects."""
 
     path: tuple[str, ...]
     value: JSON
@@ -45,22 +45,22 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An argument, or an element of a list, that is a leaf of an earlier call's result."""
+    """An argument, or an element of a list argument, that equals a leaf of an earlier result."""
 
     argument: str
     index: int | None
-    """In the list; None for the whole argument."""
+    """Index in the list; None for the whole argument."""
     source: int
-    """The call, from 0."""
+    """Number of the call that returned the leaf, from 0."""
     leaf: Leaf
     meaning: str = ""
-    """By what the leaf is known to be what the argument asks for."""
+    """Reason why the leaf is what the argument asks for."""
 
     def of(self, arguments: Mapping[str, JSON]) -> JSON:
-        """What stands where the leaf goes.
+        """Return the value at the place of the link.
 
         Raises:
-            Unfit: there is no such place.
+            Unfit: the place does not exist.
         """
         value = arguments.get(self.argument)
         if self.index is None:
@@ -70,7 +70,7 @@ class Link:
         return value[self.index]
 
     def put(self, arguments: Mapping[str, JSON], new: JSON) -> dict[str, JSON]:
-        """The arguments with something else where the leaf goes."""
+        """Return the arguments with another value at the place of the link."""
         value = arguments[self.argument]
         if self.index is not None and isinstance(value, list):
             new = [new if at == self.index else part for at, part in enumerate(value)]
@@ -79,7 +79,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Executed:
-    """A call with its result, and where its arguments come from."""
+    """A call with its result and the links of its arguments."""
 
     tool: Tool
     arguments: Mapping[str, JSON]
@@ -88,21 +88,21 @@ class Executed:
 
 
 class Unfit(Exception):
-    """Calls that are no nested task; says why."""
+    """The calls do not make a nested task; the message says why."""
 
 
 def leaves_of(value: JSON, path: tuple[str, ...] = ()) -> list[Leaf]:
-    """The typed leaves of a result, in order; null has no type, and is none."""
+    """Return the typed leaves of a result, in order; null has no type and is skipped."""
     if isinstance(value, dict):
         return [leaf for key, part in value.items() for leaf in leaves_of(part, (*path, key))]
     return [] if value is None else [Leaf(path, value)]
 
 
 def assembled(calls: Sequence[Executed], kinds: Kinds) -> Nest:
-    """The nested task of executed calls, without its text.
+    """Return the nested task of executed calls, without its text.
 
     Raises:
-        Unfit: they are none.
+        Unfit: the calls do not make a nested task.
     """
     responses = _named(calls, kinds)
     texts = placeholders(map(len, responses))
@@ -133,12 +133,14 @@ def assembled(calls: Sequence[Executed], kinds: Kinds) -> Nest:
 
 
 _Response = tuple[str, str, Leaf]
-"""Name, description, and what it was."""
+"""Name and description of a response, and the leaf it stands for."""
 
 
 def _named(calls: Sequence[Executed], kinds: Kinds) -> list[list[_Response]]:
-    """By call: its responses. Calls of one tool that are told apart by an argument alone have the
-    names that hold for each of them.
+    """Return the responses of each call.
+
+    If the kinds file names the responses of one tool differently in several calls, names from the
+    tool's document are used.
     """
     stated = [_responses(call, kinds) for call in calls]
     names: dict[str, set[tuple[tuple[str, str], ...]]] = {}
@@ -151,7 +153,7 @@ def _named(calls: Sequence[Executed], kinds: Kinds) -> list[list[_Response]]:
 
 
 def _responses(call: Executed, kinds: Kinds) -> list[_Response]:
-    """In words of the kinds file, else of the tool's document."""
+    """Name and describe responses by the kinds file, or else by the tool's document."""
     responses: list[_Response] = []
     for leaf in leaves_of(call.value):
         stated = kinds.response(call.tool, leaf.path, call.arguments)
@@ -168,13 +170,13 @@ def _responses(call: Executed, kinds: Kinds) -> list[_Response]:
 
 
 def _identifier(text: str) -> str:
-    """A text as a name in small letters; empty where it holds no ASCII identifier."""
+    """Turn a text into a lower-case identifier; empty if the result is not an ASCII identifier."""
     name = "_".join(re.findall(r"\w+", text.replace("_", " ").casefold()))
     return name if name.isascii() and name.isidentifier() else ""
 
 
 def _response_type(calls: Sequence[Executed], at: int, leaf: Leaf) -> str:
-    """That of the value; that of the parameters that take it, where a number goes to a float."""
+    """Return the type of a leaf, which is float for an integer that only float parameters take."""
     wanted = {
         parameter_type(call.tool, link.argument, call.arguments[link.argument])
         for call in calls
@@ -189,14 +191,14 @@ def _response_type(calls: Sequence[Executed], at: int, leaf: Leaf) -> str:
 
 
 def parameter_type(tool: Tool, name: str, value: JSON = None) -> str:
-    """The format's type of a parameter; by a value where the schema names none or several."""
+    """Return a parameter's type, or that of `value` if the schema names no single type."""
     own: Any = described(tool.schema.parameters).get(name, {})
     kind = own.get("type")
     return OFFICIAL.get(kind, "") if isinstance(kind, str) else kind_of(value)
 
 
 def _api(call: Executed, kinds: Kinds, responses: dict[str, Field]) -> Api:
-    """The tool of a call, with required parameters first."""
+    """Describe the tool of a call, with its required parameters first."""
     schema = call.tool.schema
     needed = required(schema.parameters)
     if not schema.name.isidentifier():
@@ -215,9 +217,7 @@ def _api(call: Executed, kinds: Kinds, responses: dict[str, Field]) -> Api:
 
 
 def _about(own: Mapping[str, Any], otherwise: str) -> str:
-    """A parameter's description, with choices, default and keys of objects, for which the format
-    has no place of their own.
-    """
+    """Describe a parameter, with choices and defaults, for which the format has no fields."""
     parts = [str(own.get("description") or otherwise).strip().removesuffix(".")]
     if isinstance(own.get("enum"), list):
         parts.append(f"one of {', '.join(map(str, own['enum']))}")
@@ -232,27 +232,27 @@ def _about(own: Mapping[str, Any], otherwise: str) -> str:
 
 
 Run: TypeAlias = Callable[[Program, Mapping[str, JSON]], Awaitable[Outcome]]
-"""A call of a program."""
+"""Function that runs a program with arguments."""
 FROM_ITEM = "item"
-"""The meaning of a reference that an item's author wrote and a certificate shows."""
+"""Meaning of a reference that an item's author wrote and a certificate confirms."""
 
 
 def returned(outcome: Outcome) -> JSON:
-    """What a call gave; None where it failed, or says that it did."""
+    """Return the result of a call, or None if it failed or reports an error."""
     value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
     return None if tells_of_error(value) else value
 
 
 async def executed_item(item: Item, certificate: Certificate | None, run: Run) -> list[Executed]:
-    """The gold calls of an item, run again with the responses in place, with their links.
+    """Run the gold calls of an item again, with responses in their arguments, and return them.
 
-    An answer that a later argument is equal to is a response that the argument takes, if the
-    result has it as a typed leaf; within a list, one of its elements. An answer whose case alone
-    differs is put in the argument's place, and the call has to give what it gave.
+    An argument equal to an earlier answer is linked to that answer's leaf, if the result has it as
+    a typed leaf; so is an element of a list. An answer that differs only in case replaces the
+    argument, and the call must return the same result as before.
 
     Raises:
-        Unfit: the item is not proven, a call fails, or an argument is made of an answer in a way
-            that no placeholder can say, such as a part of it.
+        Unfit: the item is not proven, a call fails, or an argument is derived from an answer in a
+            way that a placeholder cannot express, such as a part of it.
         SandboxFault, SandboxUnavailable: as `run`.
     """
     if certificate is None:
@@ -280,9 +280,8 @@ def _links(
     earlier: Sequence[Executed],
     certificate: Certificate,
 ) -> list[Link]:
-    """Where arguments come from."""
     leaves = [leaves_of(call.value) for call in earlier]
-    # A list may be an answer as a whole, and hold its elements as answers too.
+    # A list may be an answer as a whole, and its elements may be answers too.
     whole: dict[str, Link] = {}
     named = [(edge, edge.argument.split(".")[0], edge.hop - 1) for edge in edges]
     for _, name, source in named:
@@ -293,7 +292,7 @@ def _links(
     for edge, name, source in named:
         if name not in whole:
             first = certificate.hops[source].reading
-            # The leaf that was the answer is preferred.
+            # Prefer the leaf that was the answer.
             path = first.path if first else ()
             ordered = sorted(leaves[source], key=lambda leaf: leaf.path != (*path,))
             links.append(_link(edge, gold, ordered))
@@ -301,7 +300,7 @@ def _links(
 
 
 def _link(edge: Edge, gold: Mapping[str, JSON], leaves: Sequence[Leaf]) -> Link:
-    """The link of an edge whose argument is no leaf as it stands."""
+    """Return the link of an edge if its argument is not a whole leaf."""
     if not edge.equal:
         raise Unfit("an argument is made of an answer, and not equal to it")
     name, *rest = edge.argument.split(".")

@@ -1,8 +1,8 @@
-"""A nested task out of code that a model wrote: stubs, a `main` of assignments, the task below.
+"""Nested tasks from code that a model wrote: stubs, a `main` of assignments, the task below.
 
-The code is read by its syntax tree alone and never run. Everything that NesTools' own check
-rejects is rejected, and what it lets pass as well: types that differ over a reference, unknown
-keywords, other expressions, loose calls. ``prompts/example_*.txt`` show the form. Pure.
+Only the code's syntax tree is read; the code is never run. Whatever NesTools' own check rejects is
+rejected, and so are faults that it misses: references between different types, unknown keywords,
+other kinds of expressions, unassigned calls. ``prompts/example_*.txt`` show the form. Pure.
 """
 
 from __future__ import annotations
@@ -45,30 +45,32 @@ FORM = ("loose-call", "depth", "width")
 REQUIRED, OPTIONAL, RETURNS = "required parameters", "optional parameters", "returns"
 SECTIONS = (REQUIRED, OPTIONAL, RETURNS)
 UNKNOWN = "UNK"
-"""What the format has for a value that a task does not say."""
+"""The format's marker for a value that the task does not state."""
 SHORTEST_TASK, LONGEST_NAME = 20, 64
 MOST_CHARS, MOST_DEEP, MOST_BITS = 100_000, 40, 128
-"""Characters of a reply, nodes within nodes, and bits of a number: what it takes to read it on."""
+"""Limits on parsed code: characters of a reply, levels of nodes, and bits of an integer."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _FENCE = re.compile(r"\A\s*```(?:python|py)?[ \t]*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 _ENTRY = re.compile(r"([^\W\d]\w*)\s*\(([^()]*)\)\s*:(.*)")
 
 
 class Notes(list[Problem]):
-    """Problems, each with its line."""
+    """Problems, each with its line and the check that found it."""
 
     def add(self, check: str, line: int, text: str) -> None:
-        """Note a problem that a check has with a line."""
+        """Record a problem that a check found at a line."""
         self.append(Problem(check, f"Line {line}: {text}"))
 
     def findings(self, checks: Iterable[str]) -> Findings:
-        """The findings of these checks: those without a note hold."""
+        """Return the findings of the given checks; a check without problems passes."""
         return Findings(frozenset(checks) - {note.check for note in self}, tuple(self))
 
 
 def parsed(source: str) -> ast.Module | str:
-    """The syntax tree; or why there is none: a syntax error, or code too long, too deep, or with
-    signs that no text of the format can hold.
+    """Parse the code, or return why it is refused.
+
+    Reasons are a syntax error, excessive length or depth, or characters that no text of the format
+    can contain.
     """
     if len(source) > MOST_CHARS:
         return f"line 1: it has {len(source):,} characters; at most {MOST_CHARS:,} are read"
@@ -95,13 +97,13 @@ def parsed(source: str) -> ast.Module | str:
 
 
 class ChainCode(ReplyModel):
-    """Stubs, `main`, and the task as a comment: Python text, which is never run."""
+    """A reply with stubs, `main`, and the task as a comment: Python text that is never run."""
 
     source: str
 
     @classmethod
     def read(cls, text: str) -> Self | Problem:
-        """The source; a code fence around it is passed over."""
+        """Read the source, ignoring any code fence around it."""
         fenced = _FENCE.match(text)
         source = (fenced[1] if fenced else text).strip() + "\n"
         tree = parsed(source)
@@ -113,10 +115,10 @@ class ChainCode(ReplyModel):
 def chain_findings(
     source: str, depth: int | None = None, width: int | None = None
 ) -> tuple[Findings, Nest | None]:
-    """Check a reply; None takes any depth or width.
+    """Check a reply; None allows any depth or width.
 
     Returns:
-        The findings, and the task where all checks hold.
+    The findings, and the task if all checks pass.
     """
     tree = parsed(source)
     if isinstance(tree, str):
@@ -139,7 +141,6 @@ def chain_findings(
 
 
 def _form(nest: Nest, depth: int | None, width: int | None, lines: list[int]) -> Findings:
-    """Whether the calls have the form that is asked for."""
     notes, parts = Notes(), nest.parts
     for part in parts if depth is not None and len(parts) > 1 else ():
         names = ", ".join(nest.calls[call].api for call in part)
@@ -159,7 +160,7 @@ def _form(nest: Nest, depth: int | None, width: int | None, lines: list[int]) ->
 
 
 def _tools(nodes: list[ast.stmt], notes: Notes) -> dict[str, Api]:
-    """The tools that functions describe."""
+    """Return the tools that the function stubs describe."""
     apis: dict[str, Api] = {}
     alike: dict[str, str] = {}
     for node in nodes:
@@ -212,7 +213,7 @@ def _tool(node: ast.FunctionDef, notes: Notes) -> Api:
 def _docstring(
     node: ast.FunctionDef, text: str, notes: Notes
 ) -> tuple[str, dict[str, dict[str, Field]]]:
-    """The description, and the fields by section."""
+    """Return the description and, for each section, its fields."""
     fields: dict[str, dict[str, Field]] = {section: {} for section in SECTIONS}
     description, section, last, first = "", "", "", node.body[0].lineno
     for at, line in enumerate(map(str.strip, text.split("\n")), first):
@@ -251,18 +252,18 @@ def _docstring(
 
 @dataclass
 class _Reader:
-    """Goes through the statements of `main`."""
+    """A reader of the statements of `main`."""
 
     apis: Mapping[str, Api]
     notes: Notes
     calls: list[NestCall] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    """Of the calls."""
+    """Line numbers of the calls."""
     known: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By variable: placeholder and type of the response; both empty where the call was wrong."""
+    """Placeholder and type of the response in each variable; both empty after an invalid call."""
 
     def main(self, node: ast.FunctionDef, source: str, tree: ast.Module) -> str:
-        """Read all statements; the task in the comments below them."""
+        """Read all statements and return the task from the comments below them."""
         if ast.unparse(node.args) or node.decorator_list:
             self.notes.add("main", node.lineno, "main takes nothing.")
         for statement in node.body:
@@ -317,7 +318,7 @@ class _Reader:
                 self.known[variable] = response
 
     def _arguments(self, line: int, api: Api, call: ast.Call) -> dict[str, ast.expr]:
-        """By parameter, in the tool's order: what it is given."""
+        """Return the expression given for each parameter, in the tool's order."""
         named = {one.arg: one.value for one in call.keywords if one.arg}
         starred = any(isinstance(node, ast.Starred) for node in call.args)
         if starred or len(named) < len(call.keywords):
@@ -339,7 +340,7 @@ class _Reader:
     # -- values -----------------------------------------------------------------------------------
 
     def _value(self, api: Api, name: str, node: ast.expr) -> JSON:
-        """An argument: a variable, a value, or a list of both."""
+        """Read an argument: a variable, a literal, or a list of either."""
         kind, where = api.parameters[name].type, f"{name} of {api.name}"
         if isinstance(node, ast.Name):
             return self._variable(node, kind, where)
@@ -353,7 +354,7 @@ class _Reader:
         return value
 
     def _variable(self, node: ast.Name, kind: str, where: str) -> JSON:
-        """The placeholder of a variable; `kind` is the type that is wanted, empty for any."""
+        """Return the placeholder of a variable; `kind` is the required type, or empty for any."""
         if node.id not in self.known:
             self.notes.add("variables", node.lineno, f"{node.id} is not defined before this line.")
             return None
@@ -364,7 +365,7 @@ class _Reader:
         return placeholder
 
     def _literal(self, node: ast.expr) -> JSON:
-        """A value that is written out; None where it is wrong."""
+        """Return a literal value, or None if it is invalid."""
         try:
             value: JSON = ast.literal_eval(node)
         except (ValueError, TypeError, MemoryError, RecursionError):
@@ -380,7 +381,7 @@ class _Reader:
         return None if wrong else value
 
     def _wrong(self, value: object) -> Iterator[str]:
-        """What no task can say, or no text of the format can hold."""
+        """Report values that a task cannot state or that no text of the format can contain."""
         match value:
             case dict():
                 for key, part in value.items():
@@ -405,7 +406,7 @@ class _Reader:
 
 
 def _task(source: str, tree: ast.Module, main: ast.FunctionDef) -> str:
-    """The comments between the last statement of `main` and the next definition."""
+    """Return the comments between the last statement of `main` and the next definition."""
     last = max(node.end_lineno or node.lineno for node in main.body)
     end = min((node.lineno - 1 for node in tree.body if node.lineno > last), default=None)
     lines = [line.strip() for line in source.split("\n")[last:end]]

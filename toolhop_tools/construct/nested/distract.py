@@ -1,8 +1,8 @@
-"""Tools that are shown beside a task's own: like them, of other names, and no help.
+"""Distractor tools for nested tasks: similar to a task's own, differently named, and of no help.
 
-The rule is that of NesTools' prompts (inference/build_test_prompt): for each of a task's tools
-those of the pool that are most like it, with a name that is at least a fifth of its letters away
-from each of the task's. What is more: none does the work of a call, where that can be run.
+The rule is that of NesTools' prompts (inference/build_test_prompt): for each tool of a task, the
+most similar tools of the pool, with names whose edit distance to each of the task's is at least a
+fifth of the name's length. In addition, no distractor may do the work of a call, if it can be run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from toolhop_tools.perturb.nearest import Nearest
 
 
 class DistractorPool:
-    """Tools that may be shown beside others."""
+    """A pool of tools that can be shown beside a task's own."""
 
     def __init__(self, apis: Iterable[Api]) -> None:
         self._apis: dict[str, Api] = {}
@@ -27,7 +27,7 @@ class DistractorPool:
         self._nearest = Nearest([_item(name, [api]) for name, api in self._apis.items()])
 
     def beside(self, nest: Nest, count: int, without: Container[str] = ()) -> list[Api] | None:
-        """The nearest `count` tools for each tool of a task; None where the pool has too few."""
+        """Return the nearest `count` tools for each of a task's; None if the pool has too few."""
         tools = for_each(self._nearest, _item("task", nest.apis), count, without)
         whole = len(tools) == count * len(nest.apis)
         return [self._apis[tool.name] for tool in tools] if whole else None
@@ -39,7 +39,7 @@ def _item(name: str, apis: Iterable[Api]) -> Item:
 
 
 def _described(api: Api) -> Tool:
-    """The tool as a reader of the format has it."""
+    """Return the tool as a reader of the format sees it."""
     properties: dict[str, JSON] = {
         name: {"type": TYPES[field.type], "description": field.description}
         for name, field in api.parameters.items()

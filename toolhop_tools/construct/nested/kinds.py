@@ -1,9 +1,9 @@
-"""What kind of thing parameters take and results are, as data (``kinds.json`` has the built-in
-tools). Nothing is read out of names or descriptions. docs/construct-nestools.md shows the form.
+"""Kinds of things that parameters take and results are, as data (``kinds.json``: built-in tools).
 
-Responses are keyed by the path of the leaf, its keys joined by dots; "" is the result itself. A
-parameter that is a list of ``[city]`` takes lists; where its kind is written ``city``, it takes
-cities as its elements, too.
+Nothing is inferred from names or descriptions. docs/construct-nestools.md shows the form. Responses
+are keyed by the path of the leaf, its keys joined by dots; "" is the result itself. A list
+parameter of kind ``[city]`` takes whole lists; if its kind is written ``city``, it also takes
+single cities as elements.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ class _Row(BaseModel):
 
 
 class Kind(_Row):
-    """A kind of thing."""
+    """A kind of thing, such as a city."""
 
     words: str
     wider: tuple[str, ...] = Field((), alias="is")
-    """Kinds that hold this one: their parameters take it too."""
+    """Broader kinds, whose parameters accept this kind as well."""
     vague: bool = False
-    """Whether it holds things of many sorts: a search prefers other references."""
+    """Whether the kind covers very different things, so that a search prefers other references."""
 
 
 class Response(_Row):
-    """What a leaf of a result is."""
+    """The meaning of a leaf of a result."""
 
     name: str
     kind: str | None
-    """None: no parameter takes it for what it is."""
+    """Kind of the leaf; None if it has no kind by which a parameter could take it."""
     about: str
 
 
 class Cases(_Row):
-    """What depends on the value of another argument."""
+    """Kinds or responses that depend on the value of another argument."""
 
     of: str
     cases: dict[str, str | Response]
 
 
 class ToolKinds(_Row):
-    """What a tool takes and gives."""
+    """The kinds of a tool's parameters and responses."""
 
     parameters: dict[str, str | Cases] = {}
     responses: dict[str, Response | Cases] = {}
@@ -63,13 +63,13 @@ _NOTHING = ToolKinds()
 
 
 class Kinds(_Row):
-    """Kinds, and tools by name."""
+    """All kinds, and the tools that use them, by name."""
 
     kinds: dict[str, Kind] = {}
     tools: dict[str, ToolKinds] = {}
 
     def parameter(self, tool: Tool, name: str, arguments: Mapping[str, JSON]) -> str:
-        """The kind that a parameter takes in a call; empty where none is stated."""
+        """Return the kind that a parameter takes in a call; empty if none is stated."""
         stated = self.tools.get(tool.name, _NOTHING).parameters.get(name)
         kind = _chosen(stated, tool, arguments)
         return kind if isinstance(kind, str) else ""
@@ -77,24 +77,24 @@ class Kinds(_Row):
     def response(
         self, tool: Tool, path: Iterable[str | int], arguments: Mapping[str, JSON]
     ) -> Response | None:
-        """What a leaf of a call's result is; None where it is not stated."""
+        """Return the meaning of a leaf of a call's result, or None if none is stated."""
         stated = self.tools.get(tool.name, _NOTHING).responses.get(".".join(map(str, path)))
         response = _chosen(stated, tool, arguments)
         return response if isinstance(response, Response) else None
 
     def words(self, kind: str) -> str:
-        """A kind in words; empty for none."""
+        """Describe a kind in words; empty for no kind."""
         return self.kinds[kind.strip("[]")].words if kind else ""
 
     def takes(self, wanted: str, given: str | None) -> bool:
-        """Whether a parameter of a kind takes a thing of another: the same or a narrower one."""
+        """Whether a parameter of one kind accepts another: the same kind or a narrower one."""
         if not wanted or not given or wanted.startswith("[") != given.startswith("["):
             return False
         return wanted.strip("[]") in self._holders[given.strip("[]")]
 
     @cached_property
     def _holders(self) -> dict[str, list[str]]:
-        """By kind: itself and all wider ones."""
+        """For each kind, itself and all broader kinds."""
         holders = {kind: [kind] for kind in self.kinds}
         for reached in holders.values():
             for kind in reached:
@@ -103,7 +103,7 @@ class Kinds(_Row):
 
 
 def _chosen(stated: object, tool: Tool, arguments: Mapping[str, JSON]) -> object:
-    """What is stated for a call: cases are chosen by an argument, or by its default."""
+    """Return what is stated for a call; cases are selected by an argument or its default."""
     if not isinstance(stated, Cases):
         return stated
     properties: Any = tool.schema.parameters.get("properties", {})
@@ -112,11 +112,12 @@ def _chosen(stated: object, tool: Tool, arguments: Mapping[str, JSON]) -> object
 
 
 def load(path: Path | None, tools: Iterable[Tool]) -> Kinds:
-    """The kinds in a file, or without one those of the built-in tools. `tools` are those that it
-    may speak of.
+    """Read the kinds from a file, or those of the built-in tools if `path` is None.
+
+    `tools` are those that the file may mention.
 
     Raises:
-        BadChoice: the file cannot be read, or names a kind, tool or parameter that there is not.
+        BadChoice: the file cannot be read, or names an unknown kind, tool or parameter.
     """
     origin = path or files("toolhop_tools.construct.nested") / "kinds.json"
     try:
@@ -129,7 +130,7 @@ def load(path: Path | None, tools: Iterable[Tool]) -> Kinds:
 
 
 def _wrong(kinds: Kinds, tools: Mapping[str, Tool]) -> Iterator[str]:
-    """Names in the file that mean nothing."""
+    """Report unknown names in the file."""
     for name, kind in kinds.kinds.items():
         yield from (f"{name} is in {wider}, and there is no such kind" for wider in kind.wider
                     if wider not in kinds.kinds)  # fmt: skip

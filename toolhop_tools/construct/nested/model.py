@@ -1,6 +1,6 @@
-"""A nested task as a value: tools, calls and text, and the form of its calls. Pure.
+"""A nested task as a value: tools, calls and text, and the shape of its calls. Pure.
 
-The row is that of NesTools' ``data/test_data.jsonl``: ``test_id api task call field``.
+A row is that of NesTools' ``data/test_data.jsonl``: ``test_id api task call field``.
 """
 
 from __future__ import annotations
@@ -20,32 +20,30 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.words import scalars
 
 MARK = "API_call"
-"""What every placeholder of a response begins with."""
+"""Prefix of every placeholder for a response."""
 PLACEHOLDER = re.compile(rf"{MARK}_\d+")
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "str": str, "int": int, "float": (float, int), "list": list, "bool": bool, "dict": dict,
 }  # fmt: skip
-"""The format's types, and Python's of their values. Whole numbers are floats too, as in data."""
+"""The format's types and their Python types. As in the data, integers are also floats."""
 MOST_CALLS = 20
-"""Calls of a task. NesTools has 6 at most; depth 6 with four calls at a level takes up to 18."""
+"""Maximum number of calls of a task. NesTools has 6; depth 6 with width 4 needs up to 18."""
 
 
 def kind_of(value: JSON) -> str:
-    """The format's name of a value's type; empty for null."""
+    """Return the format's name for a value's type; empty for null."""
     return type(value).__name__ if value is not None else ""
 
 
 def is_of(kind: str, value: JSON) -> bool:
-    """Whether a value has a type of the format. A truth value is no number; an unknown type
-    takes anything.
-    """
+    """Whether a value has a type. Booleans are not numbers; an unknown type accepts anything."""
     if kind not in KINDS:
         return True
     return (isinstance(value, bool) == (kind == "bool")) and isinstance(value, KINDS[kind])
 
 
 def in_words(name: str) -> str:
-    """An identifier as it is read."""
+    """Return an identifier as separate words."""
     return name.replace("_", " ")
 
 
@@ -60,7 +58,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Api:
-    """A tool as a plan needs it."""
+    """A tool as described to a planner."""
 
     name: Annotated[str, Key(alias="api_name")]
     description: Annotated[str, Key(alias="api_description")]
@@ -69,29 +67,29 @@ class Api:
     responses: dict[str, Field]
 
     def to_row(self, number: int | None = None) -> dict[str, JSON]:
-        """As the format has it, in its order of keys; with a number as prompts list it."""
+        """Return the tool in the format's order of keys; with a number, as prompts list it."""
         row: dict[str, JSON] = _API.dump_python(self, mode="json", by_alias=True)
         return row if number is None else {"api_name": self.name, "api_id": number, **row}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Api:
-        """Read what `to_row` wrote."""
+        """Read a row that `to_row` wrote."""
         return _API.validate_python(row)
 
 
 @dataclass(frozen=True)
 class NestCall:
-    """A gold call; placeholders stand for responses of calls before it."""
+    """A gold call, with placeholders for responses of earlier calls."""
 
     api: Annotated[str, Key(alias="api_name")]
     parameters: dict[str, JSON]
     responses: tuple[str, ...]
-    """A placeholder for each of the tool's responses, in order."""
+    """A placeholder for each response of the tool, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A parameter that takes a response of an earlier call. Calls are counted from 0."""
+    """A parameter that takes a response of an earlier call. Calls are numbered from 0."""
 
     source: int
     response: str
@@ -101,31 +99,31 @@ class Reference:
 
 @dataclass(frozen=True)
 class Nest:
-    """Tools, gold calls and the task's text."""
+    """The tools, gold calls and text of a nested task."""
 
     apis: Annotated[tuple[Api, ...], Key(alias="api")]
     calls: Annotated[tuple[NestCall, ...], Key(alias="call")]
     task: str = ""
 
     def to_row(self, test_id: int, field: str) -> dict[str, JSON]:
-        """The official row."""
+        """Return the task as an official row."""
         own: dict[str, JSON] = _NEST.dump_python(self, mode="json", by_alias=True)
         parts = {name: own[name] for name in ("api", "task", "call")}
         return {"test_id": test_id, **parts, "field": field}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Nest:
-        """The task in an official row."""
+        """Read the task from an official row."""
         return _NEST.validate_python({name: row[name] for name in ("api", "task", "call")})
 
     @cached_property
     def by_name(self) -> dict[str, Api]:
-        """Its tools."""
+        """The tools by name."""
         return {api.name: api for api in self.apis}
 
     @cached_property
     def sources(self) -> dict[str, tuple[int, str]]:
-        """By placeholder: the call that gives it, and the response that it is."""
+        """For each placeholder, the call it comes from and the name of the response."""
         return {
             text: (at, name)
             for at, call in enumerate(self.calls)
@@ -134,7 +132,7 @@ class Nest:
 
     @cached_property
     def references(self) -> tuple[Reference, ...]:
-        """Which parameter takes which response."""
+        """The references from parameters to responses."""
         return tuple(
             Reference(*self.sources[leaf], at, name)
             for at, name, leaf in self._leaves()
@@ -142,7 +140,7 @@ class Nest:
         )
 
     def literals(self) -> Iterator[tuple[int, str, JSON]]:
-        """The scalars of the calls that no call gives: call, parameter, value."""
+        """Yield the scalars that are not responses, as (call, parameter, value)."""
         for at, name, leaf in self._leaves():
             if not (isinstance(leaf, str) and PLACEHOLDER.fullmatch(leaf)):
                 yield at, name, leaf
@@ -154,7 +152,7 @@ class Nest:
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
-        """Of each call: the longest way to it, in calls; 1 where it takes no response."""
+        """The level of each call: 1 without references, else one more than its deepest source."""
         levels: list[int] = []
         for at in range(len(self.calls)):
             before = [levels[edge.source] for edge in self.references if edge.target == at]
@@ -163,17 +161,17 @@ class Nest:
 
     @property
     def depth(self) -> int:
-        """The longest way from response to parameter, in calls, as the released code counts it."""
+        """Length of the longest chain of references, in calls, as the released code counts it."""
         return max(self.levels, default=0)
 
     @property
     def width(self) -> int:
-        """The most calls at one level."""
+        """Largest number of calls at one level."""
         return max(Counter(self.levels).values(), default=0)
 
     @property
     def parts(self) -> list[list[int]]:
-        """The calls of each part; no reference goes from one part to another."""
+        """Return the calls of each connected part; no reference links two parts."""
         part_of = {at: [at] for at in range(len(self.calls))}
         for edge in self.references:
             part, other = part_of[edge.source], part_of[edge.target]
@@ -187,8 +185,9 @@ _API, _NEST = TypeAdapter(Api), TypeAdapter(Nest)
 
 
 def placeholders(sizes: Iterable[int]) -> list[tuple[str, ...]]:
-    """The placeholders of calls, numbered through the task as the format has it. `sizes` says how
-    many responses the tool of each call has.
+    """Return the placeholders of each call, numbered through the task as the format requires.
+
+    `sizes` has the number of responses of each call's tool.
     """
     numbers = count()
     return [tuple(f"{MARK}_{number}" for number in islice(numbers, size)) for size in sizes]

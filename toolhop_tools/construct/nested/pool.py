@@ -1,9 +1,9 @@
-"""Nested tasks out of a pool of tools that run: a search for calls of a wanted form.
+"""Nested tasks from a pool of executable tools: a search for calls of a requested shape.
 
-Each tool is known by calls that work: the gold calls of the data set's items. A task begins with
-such calls, and grows call by call: a response of an earlier call takes the place of an argument,
-for a reason (`Meaning`), and the call is run with it. One that fails, or says that it does, is no
-part of a task. What is drawn hangs on the seed alone.
+The pool knows each tool by calls that work: the gold calls of the data set's items. A task begins
+with such calls and grows call by call: a response of an earlier call replaces an argument, for a
+stated reason (`Meaning`), and the call is run with it. Calls that fail or report an error are
+discarded. All random choices depend on the seed alone.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from toolhop_tools.model import Item, canonical
 from toolhop_tools.words import scalars
 
 TRIES = 30
-"""Beginnings that a search makes before it gives a form up."""
+"""Attempts that a search makes before it gives up a shape."""
 RUNS = 20
-"""Calls that are run for one place of a form."""
+"""Calls run to fill one place of a shape."""
 LONGEST_CHARS = 200
-"""Of a response that a parameter takes."""
+"""Maximum length, as JSON, of a response that a parameter may take."""
 
 
 class Meaning(StrEnum):
-    """Why a response is what a parameter asks for."""
+    """The reason why a response suits a parameter."""
 
     ITEM = FROM_ITEM
-    """An item's author had this parameter take this response."""
+    """An item's author passed this response to this parameter."""
     KIND = "kind"
-    """Both are stated to be of the same kind of thing."""
+    """The kinds file states the same kind for both."""
     MODEL = "model"
-    """The types are equal; a model has to say that it makes sense."""
+    """The types are equal; a model has to confirm that the reference makes sense."""
 
 
 Edge: TypeAlias = tuple[str, tuple[str, ...], str, str, int | None]
-"""Arguments that tell what a call gives, and a leaf of its result; the arguments of another call,
-and where the leaf goes."""
+"""Arguments of the source call that determine the meaning of its result, path of the leaf;
+arguments of the target call, parameter and index that take the leaf."""
 
 
 def slots(call: Executed) -> Iterator[tuple[str, int | None]]:
-    """Where a response could go: arguments, and elements of those that are lists."""
+    """Yield the places that could take a response: arguments, and elements of list arguments."""
     for name, value in call.arguments.items():
         yield name, None
         yield from ((name, at) for at in range(len(value) if isinstance(value, list) else 0))
@@ -70,19 +70,19 @@ def slots(call: Executed) -> Iterator[tuple[str, int | None]]:
 
 @dataclass(frozen=True)
 class Pool:
-    """Tools that run, each with calls, and what is known of references between them."""
+    """Executable tools, each with calls, and the known references between them."""
 
     starts: tuple[Executed, ...]
     origins: Mapping[str, Item]
-    """By tool: the item that it is first met in."""
+    """For each tool, the first item that has it."""
     known: Mapping[tuple[str, str], set[Edge]]
-    """References that certified items have, by the two tools."""
+    """References in certified items, by the names of the source and target tools."""
     kinds: Kinds
     doubtful: bool = False
-    """Whether types that are equal will do, for a model to judge."""
+    """Whether equal types suffice for a link, to be judged by a model later."""
 
     def links(self, source: Executed, at: int, target: Executed) -> Iterator[Link]:
-        """The leaves of a call, the `at`-th, that may go to another one, each with its meaning."""
+        """Yield the links from call number `at` to another call, each with its meaning."""
         for slot in slots(target):
             for leaf in leaves_of(source.value):
                 link = Link(*slot, at, leaf)
@@ -113,15 +113,16 @@ class Pool:
 
 
 def _is_choice(call: Executed, name: str) -> bool:
-    """Whether the schema lists a parameter's values."""
+    """Whether the schema enumerates a parameter's values."""
     own: Any = described(call.tool.schema.parameters).get(name, {})
     return "enum" in own or own.get("type") == "boolean"
 
 
 def edge(source: Executed, target: Executed, link: Link, kinds: Kinds) -> Edge:
-    """A reference between two calls, as it is known again.
+    """Return the key by which a reference between two calls is recognised.
 
-    What a tool gives may hang on its choices; where no kind holds for it, on all arguments.
+    The meaning of a result may depend on the tool's enumerated arguments; if it has no kind, on all
+    of them.
     """
     stated = kinds.response(source.tool, link.leaf.path, source.arguments)
     telling = {name: value for name, value in source.arguments.items()
@@ -135,11 +136,11 @@ async def pool_of(
     items: Sequence[Item], certificates: Mapping[str, Certificate], kinds: Kinds, run: Run,
     *, doubtful: bool = False,
 ) -> Pool:  # fmt: skip
-    """The pool that items make: their tools, with gold calls that are run.
+    """Build a pool from the tools of the items, and run their gold calls.
 
     Args:
-        certificates: by item id, as far as there are any; where an item has one, its calls are
-            the certified ones, and its references are known to have a meaning.
+        certificates: certificates by item id, as far as they exist. If an item has one, its
+            certified calls are used and its references count as meaningful.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `run`.
@@ -152,7 +153,7 @@ async def pool_of(
         for at, hop in enumerate(item.hops):
             gold = proofs[at].arguments if proofs else (hop.gold and hop.gold.arguments)
             body, first = hop.tool.body, origins.get(hop.tool.name)
-            # Of two tools of one name the first is the pool's.
+            # If two tools share a name, the pool has the first.
             if not isinstance(body, Program) or not gold or (
                 first is not None and first.tools[hop.tool.name].body != body
             ):  # fmt: skip
@@ -168,7 +169,7 @@ async def pool_of(
         except Unfit:
             continue
         for call in calls:
-            # What a call takes from two answers makes sense of neither alone.
+            # A call that takes two answers does not show that either makes sense alone.
             for link in call.links if len({link.source for link in call.links}) == 1 else ():
                 source = calls[link.source]
                 pair = (source.tool.name, call.tool.name)
@@ -178,7 +179,7 @@ async def pool_of(
 
 @dataclass
 class Search:
-    """A search in a pool."""
+    """A search for nested tasks in a pool."""
 
     pool: Pool
     run: Run
@@ -187,8 +188,7 @@ class Search:
     async def find(
         self, structure: Structure, depth: int, width: int, seed: str
     ) -> tuple[Structure, list[Executed]] | None:
-        """Executed calls of a form that can be assembled, and the structure that they have; None
-        where none are found.
+        """Return executed calls that make a task, with its structure, or None if the search fails.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `run`.
@@ -225,9 +225,7 @@ class Search:
         return calls
 
     def _beginning(self, wanted: Sequence[int], rng: random.Random) -> list[Executed]:
-        """Calls to begin with, of different tools. Where several are to meet in one, such as that
-        one can take.
-        """
+        """Choose initial calls of different tools, if possible such that one call can join them."""
         starts = [*self.pool.starts]
         rng.shuffle(starts)
         starts.sort(key=self._derived)
@@ -246,7 +244,7 @@ class Search:
     def _feeding(
         self, target: Executed, taken: Mapping[str, Executed], starts: Sequence[Executed]
     ) -> dict[str, Executed]:
-        """A call for each of two places in a call."""
+        """Return up to two calls, each with a response for a different place in the target."""
         feeding: dict[str, Executed] = {}
         for sources in self._sources(target):
             for call in starts:
@@ -259,7 +257,7 @@ class Search:
         return feeding
 
     def _sources(self, target: Executed) -> list[set[int]]:
-        """By place of a call: which of the pool's calls have a response that may go there."""
+        """For each place in a call, return the pool's calls that have a response for it."""
         if id(target) not in self._known_sources:
             sources = {slot: set[int]() for slot in slots(target)}
             for call in self.pool.starts:
@@ -272,7 +270,7 @@ class Search:
     async def _placed(
         self, calls: Sequence[Executed], group: Sequence[int], rng: random.Random
     ) -> Executed | None:
-        """One more call that takes a response of each call of a group."""
+        """Add a call that takes a response of each call in the group, or return None."""
         places = [*self._places(calls, group)]
         rng.shuffle(places)
         used = Counter(self._kind(call, link.argument) for call in calls for link in call.links)
@@ -286,7 +284,7 @@ class Search:
             if twice or not takes(start.tool.schema, arguments):
                 continue
             value = returned(await self.run(start.tool.program, arguments))
-            # A result that is nothing, the same without the response, or said before is no use.
+            # Useless results: empty, unaffected by the response, or already seen.
             said = {canonical(part) for call in (*calls, start)
                     for part in (call.value, *call.arguments.values())}  # fmt: skip
             useful = any(leaf.value not in ("", [], {}, 0) for leaf in leaves_of(value))
@@ -298,7 +296,7 @@ class Search:
         return self.pool.kinds.parameter(call.tool, name, call.arguments).strip("[]")
 
     def _derived(self, start: Executed) -> bool:
-        """Whether a task rather begins with other calls: those of things that no call gives."""
+        """Whether other calls are better beginnings: those about things that no call returns."""
         stated = [self.pool.kinds.response(start.tool, leaf.path, start.arguments)
                   for leaf in leaves_of(start.value)]  # fmt: skip
         kinds = [one.kind.strip("[]") for one in stated if one is not None and one.kind]
@@ -306,9 +304,7 @@ class Search:
         return not specific or any(self._kind(start, name) for name in start.arguments)
 
     def _cost(self, start: Executed, link: Link, used: Mapping[str, int]) -> int:
-        """How much others are preferred: to references of a kind that there is already, and to
-        parameters that take things of many sorts, or of which nothing is stated.
-        """
+        """Return a penalty for kinds already used, and for kinds that are vague or not stated."""
         kind = self._kind(start, link.argument)
         vague = not kind or self.pool.kinds.kinds[kind].vague
         return used.get(kind, 0) + 2 * vague
@@ -324,7 +320,7 @@ class Search:
 
 
 def _apart(links: Sequence[Link]) -> bool:
-    """Whether no two links go to one place, or into a list that another one is."""
+    """Whether the links fill distinct places, none inside a list that another link replaces."""
     places = {(link.argument, link.index) for link in links}
     whole = {link.argument for link in links if link.index is None}
     return len(places) == len(links) and all(
@@ -333,7 +329,7 @@ def _apart(links: Sequence[Link]) -> bool:
 
 
 def _groups(level: Sequence[int], size: int, rng: random.Random) -> list[list[int]]:
-    """Which calls of a level each of the next level's takes from: each of both has a part in it."""
+    """Assign sources from a level to each call of the next; every call of the level is used."""
     order = [*level]
     rng.shuffle(order)
     groups: list[list[int]] = [[] for _ in range(size)]
@@ -346,22 +342,22 @@ def _groups(level: Sequence[int], size: int, rng: random.Random) -> list[list[in
 
 
 class Structure(StrEnum):
-    """What the widest place of a task is like."""
+    """The shape of a task's references."""
 
     CHAIN = "chain"
     """One call at each depth."""
     FORK = "fork"
-    """One call at the start; responses are taken by several."""
+    """One call at the start, whose responses go to several calls."""
     JOIN = "join"
-    """Several calls at the start; one at the end takes what they lead to."""
+    """Several calls at the start, whose results meet in one call at the end."""
     DIAMOND = "diamond"
-    """One at both ends, several between."""
+    """One call at each end, several between."""
     ANY = "any"
-    """Any of these that there is, drawn."""
+    """A random choice among the possible structures."""
 
 
 def possible(structure: Structure, depth: int, width: int) -> bool:
-    """Whether there are calls of the structure with this depth and width."""
+    """Whether the structure allows this depth and width."""
     if structure is Structure.CHAIN:
         return width == 1
     least = {Structure.DIAMOND: 3, Structure.ANY: 1}.get(structure, 2)
@@ -369,7 +365,7 @@ def possible(structure: Structure, depth: int, width: int) -> bool:
 
 
 def sizes(structure: Structure, depth: int, width: int, rng: random.Random) -> list[int] | None:
-    """How many calls at each depth, drawn; None where there are none, or too many for a task."""
+    """Draw the number of calls at each depth; None if impossible or too large for a task."""
     if not possible(structure, depth, width) or structure is Structure.ANY:
         return None
     if structure is Structure.CHAIN:

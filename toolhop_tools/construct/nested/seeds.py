@@ -1,4 +1,4 @@
-"""What a nested task is made from: a wanted form, or executed calls. Pure."""
+"""Seeds of nested tasks: a requested shape, or executed calls. Pure."""
 
 from __future__ import annotations
 
@@ -20,31 +20,30 @@ from toolhop_tools.words import scalars
 
 
 class Way(StrEnum):
-    """Where the calls come from."""
+    """The origin of the calls."""
 
     CODE = "code"
     """A model writes tools and calls as code; nothing is run."""
     ITEM = "item"
-    """A certified item's gold calls."""
+    """The gold calls of a certified item."""
     POOL = "pool"
-    """A search among tools that run."""
+    """A search in a pool of executable tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class NestSeed(Seed):
-    """What one nested task is made from."""
+    """The starting material of one nested task."""
 
     way: Way = Way.CODE
     topic: str = ""
-    """Domain and sub-domain, as the format has them."""
+    """Domain and sub-domain, in the format's notation."""
     depth: int | None = None
     width: int | None = None
     draft: dict[str, JSON] = field(default_factory=dict)
-    """The official row of executed calls, with a text made by rule; empty where a model writes it.
-    """
+    """Official row of the calls, with a rule-based text; empty if a model writes the task."""
     executed: dict[str, Any] = field(default_factory=dict)
-    """Of a draft: ``arguments`` and ``results`` by call, ``references`` with their meaning, what it
-    is made from, and ``distractors`` as rows of tools."""
+    """Details of a draft: ``arguments`` and ``results`` by call, ``references`` with their
+    meaning, the origin, and ``distractors`` as rows of tools."""
 
     @property
     def nest(self) -> Nest | None:
@@ -53,19 +52,20 @@ class NestSeed(Seed):
 
     @property
     def references(self) -> list[dict[str, Any]]:
-        """The draft's references, each with ``from``, ``to``, ``value`` and ``meaning``."""
+        """The references of the draft, each with ``from``, ``to``, ``value`` and ``meaning``."""
         rows: list[dict[str, Any]] = self.executed.get("references", [])
         return rows
 
     @property
     def taken_values(self) -> list[JSON]:
-        """Results that other calls take, which no text may say."""
+        """Results that other calls take, which the text must not contain."""
         return [row["value"] for row in self.references]
 
 
 def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]) -> list[NestSeed]:
-    """Seeds for code, their forms in turn. `topic` is a domain, or domain and sub-domain with a
-    slash.
+    """Return seeds for code, cycling through the shapes.
+
+    `topic` is a domain, or domain and sub-domain separated by a slash.
     """
     name = "-".join(topic.lower().replace("/", " ").split())
     whole = topic if "/" in topic else f"{topic}/{topic}"
@@ -77,14 +77,13 @@ def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]
 
 
 def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed:
-    """The seed of executed calls, with its row, its text by rule, and what is known of each
-    reference.
+    """Return the seed of executed calls, with its row, text and details of each reference.
 
     Args:
-        seed: without a draft; of `executed` what the calls are made from.
+        seed: a seed without a draft; its `executed` holds the origin of the calls.
 
     Raises:
-        Unfit: the calls are no nested task.
+        Unfit: the calls do not make a nested task.
     """
     nest = assembled(calls, kinds)
     if not nest.references:
@@ -113,8 +112,10 @@ def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed
 
 
 def as_item(seed: NestSeed, calls: Sequence[Executed]) -> Item:
-    """The calls as an item with hops, as certificates' searches take it: each call's purpose is a
-    question, with earlier results in place, and the first scalar of its result is the answer.
+    """Return the calls as an item with hops, for the certificate search.
+
+    Each question is the purpose of a call, with earlier results filled in; the answer is the first
+    scalar of its result.
     """
     nest = seed.nest
     assert nest is not None  # noqa: S101 -- `drafted` sets the nest of every seed made from calls

@@ -1,4 +1,4 @@
-"""What a nested task and its text have to hold, what is a duplicate, and a plain text. Pure."""
+"""Criteria for a nested task and its text, detection of duplicates, and a rule-based text. Pure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from toolhop_tools.words import as_text, words
 
 SHORTEST, LONGEST = 20, 6000
 SHORT = 2
-"""Letters of a result below which it stands in a text by chance."""
+"""Length up to which a result may occur in a text by chance, in characters."""
 _MARKS = re.compile(rf"{MARK}\w*|\bdata\d+\b")
-"""Placeholders, and variables as code has them."""
+"""Placeholders, and variable names from code."""
 
 
 class Judgement(ReplyModel):
-    """Whether a response is what a parameter asks for."""
+    """A verdict on whether a response is what a parameter asks for."""
 
     reference: int
     meant: bool
@@ -33,40 +33,40 @@ class Judgement(ReplyModel):
 
 
 class Judgements(ReplyModel):
-    """One for each reference."""
+    """A verdict for each reference."""
 
     references: list[Judgement]
 
 
 class TaskText(ReplyModel):
-    """The task in words."""
+    """The text of a task."""
 
     task: Text
 
 
 class NestCriterion(Judged):
-    """What has to hold of a nested task."""
+    """A condition that a nested task must meet."""
 
     CHECKED = "code-checked"
-    """Written as code: no check has anything against tools and calls."""
+    """For a task written as code: the tools and calls pass every check."""
     FORM = "form"
-    """Depth and width are those that were asked for, by our count and by the released code's."""
+    """Depth and width are as requested, by our count and by the released code's."""
     EXECUTED = "executed"
-    """The calls were run, each with the results of those before it."""
+    """Each call was run with the results of earlier calls."""
     MEANING = "meaning"
     """Each reference has a reason."""
     TEXT = "text"
-    """The text says every value, no tool's name and no result."""
+    """The text states every value, but no tool name and no result."""
     READ = "read"
-    """Readers made the same calls from the text: each F1 is 1 by the strict scorer."""
+    """Readers derived the same calls from the text: every F1 of the strict scorer is 1."""
     SCORED = "gold-scored"
-    """The gold calls get 100 in every measure of both scorers."""
+    """The gold calls score 100 in every measure of both scorers."""
 
 
 def plain_task(nest: Nest) -> str:
-    """A text made by rule: a step a call, in order, each with its values in quotes.
+    """Return a rule-based text: one step per call, in order, each with its values in quotes.
 
-    It is dull, and gives the order away; a model is to write a better one from it.
+    It is dull and reveals the order of the calls, so a model should rewrite it.
     """
 
     def shown(value: JSON) -> str:
@@ -85,13 +85,14 @@ def plain_task(nest: Nest) -> str:
 
 
 def wanted(api: Api) -> str:
-    """What a tool is called for: its responses."""
+    """Return the purpose of a tool: its responses."""
     return " and ".join(field.description for field in api.responses.values())
 
 
 def task_findings(task: str, nest: Nest, results: Sequence[JSON] = ()) -> Findings:
-    """Check that a text has every value, and no name, placeholder or result. `results` are values
-    that calls gave and others took.
+    """Check that a text has every value, and no tool name, placeholder or result.
+
+    `results` are values that one call returned and another took.
     """
     run_together = task.casefold().replace("_", "").replace("-", "")
     named = [name for name in nest.by_name if "_" in name]
@@ -117,7 +118,7 @@ def _lacking(task: str, nest: Nest) -> Iterator[str]:
 
 
 def _said_in(task: str, value: JSON) -> bool:
-    """Whether a text says a value as it is written: words in any case, numbers by digits."""
+    """Whether a text states a value: words in any case, numbers in digits."""
     forms = {as_text(value), as_text(value).replace("_", " ")}
     if isinstance(value, int | float):
         forms |= {f"{value:,}", f"{value:g}"}
@@ -135,7 +136,10 @@ def _given_away(task: str, nest: Nest, results: Sequence[JSON]) -> Iterator[str]
 
 
 def duplicates(rows: Sequence[tuple[str, Mapping[str, Any]]], against: Against) -> dict[str, str]:
-    """By id: of what a task is a duplicate; `rows` are ids with official rows. The first stays."""
+    """Return, by id, what each duplicate task repeats. First tasks are not listed.
+
+    `rows` are pairs of an id and an official row.
+    """
     same: dict[str, str] = {}
     seen: dict[str, str] = {}
     for name, row in rows:

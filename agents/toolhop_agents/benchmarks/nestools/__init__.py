@@ -1,1 +1,1 @@
-"""NesTools: how agents are asked."""
+"""NesTools: how agents play it."""

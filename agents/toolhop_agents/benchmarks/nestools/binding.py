@@ -1,8 +1,8 @@
 """NesTools: plan nested calls in one reply.
 
-The shipped prompt is ours. A template with the official text (paper, table 9) and ``{tools}`` and
-``{question}`` in it gives the official prompt: the list of tools is written as the official code
-writes it, as Python's text of a list.
+The shipped prompt is ours. A template with the official text (paper, table 9), ``{tools}`` and
+``{question}`` yields the official prompt: the tools are written as in the official code, as the
+repr of a Python list.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from toolhop_tools.readers.record import Record
 
 NO_TYPES, NO_CONNECTIVES = "no-types", "no-connectives"
 FAILED = -1
-"""The official file's answer where the request failed."""
+"""Value in the official file for a failed request."""
 OFFICIAL_TYPES = {ours: official for official, ours in TYPES.items()}
 
 
@@ -74,7 +74,7 @@ def _prompt(ask: Ask) -> Prompt:
 
 
 def _by_calls(ask: Ask) -> Prompt:
-    """Of the mode by calls: tools are offered as any other benchmark's."""
+    """Build the prompt of the calls mode, which offers tools as in any other benchmark."""
     is_text = ask.call_format is CallFormat.TEXT
     values = {
         "question": ask.item.question,
@@ -85,11 +85,11 @@ def _by_calls(ask: Ask) -> Prompt:
 
 
 def _shown(tool: Tool, *, typed: bool) -> dict[str, JSON]:
-    """A tool as the official prompt has it, its id after its name.
+    """Convert a tool to its form in the official prompt, which has its id after its name.
 
     Args:
-        tool: one that is described alone.
-        typed: whether its responses have types.
+        tool: a tool that is only described.
+        typed: whether to include the types of its responses.
     """
     schema, responses = tool.schema.parameters, _objects(tool.facts.get("responses"))
     odd = tool.facts.get("types")
@@ -119,7 +119,7 @@ def _objects(value: JSON) -> dict[str, dict[str, JSON]]:
 
 
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """The gold calls: as a plan, or one after the other with the values that come back."""
+    """Make the gold calls: as a plan, or one after the other with the returned values."""
     if tools:
         gold = gold_of(item)
         calls = gold_calls(gold)
@@ -130,7 +130,7 @@ def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Re
 
 
 def _next(calls: Sequence[tuple[str, Mapping[str, JSON]]], messages: Sequence[Message]) -> Reply:
-    """The call after those that were made; done after all."""
+    """Make the next call; say "done" after the last."""
     done = sum(isinstance(one, AssistantMessage) for one in messages)
     if done >= len(calls):
         return Reply("done")
@@ -140,12 +140,12 @@ def _next(calls: Sequence[tuple[str, Mapping[str, JSON]]], messages: Sequence[Me
 
 
 def _empty(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """A list without calls: its format is valid. No call where calls can be made."""
+    """Reply with an empty list, which is a valid plan, and make no calls."""
     return Reply("[]")
 
 
 def _renumbered(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """The gold calls, their placeholders numbered from 100 on: as right as the gold."""
+    """Make the gold calls with placeholders numbered from 100, an equally correct answer."""
     if tools:
         return _gold(item, seed, messages, tools)
     text = answer_text(gold_of(item))
@@ -153,8 +153,9 @@ def _renumbered(item: Item, seed: int, messages: Sequence[Message], tools: bool)
 
 
 def _all_tools(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Every tool in the order shown, with nothing known of any parameter; where calls are made,
-    with values of the right types.
+    """Call every tool in the order shown, with unknown values.
+
+    If calls are run, the values have the right types.
     """
     if tools:
         made = [(one.name, _typed(one)) for one in item.tools.values()]
@@ -184,7 +185,6 @@ VALUES: Mapping[str, JSON] = {
 
 
 def _typed(tool: Tool) -> dict[str, JSON]:
-    """Each required parameter with a value of its type."""
     shapes = _objects(tool.schema.parameters.get("properties"))
     required = tool.schema.parameters.get("required")
     names = required if isinstance(required, list) else []
@@ -194,10 +194,10 @@ def _typed(tool: Tool) -> dict[str, JSON]:
 
 
 def _read(path: Path) -> Answers:
-    """Answers of the official file: ``test_id`` and ``response`` a line, -1 for a failed request.
+    """Read the official file: ``test_id`` and ``response`` per line, -1 for a failed request.
 
     Raises:
-        DataError: a line has another form, or an id comes twice.
+        DataError: a line has another form, or an id is repeated.
     """
     found: dict[tuple[str, str], Sequence[Turn]] = {}
     problems: list[DataProblem] = []
@@ -220,10 +220,10 @@ def _read(path: Path) -> Answers:
 
 
 def _write(traces: Sequence[Trace]) -> Mapping[str, str]:
-    """The official file of answers.
+    """Write the official answer file.
 
     Raises:
-        DataError: they are of several modes.
+        DataError: the traces are of several modes, or of a mode with calls.
     """
     modes = {trace.started.mode for trace in traces}
     if len(modes) > 1 or CALLS in modes:

@@ -1,1 +1,1 @@
-"""RelyToolBench: how agents are asked."""
+"""RelyToolBench: how agents play it."""

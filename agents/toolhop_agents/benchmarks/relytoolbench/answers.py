@@ -1,8 +1,8 @@
-"""RelyToolBench's official files of answers: the converted answers of a set in ``SET.json``.
+"""RelyToolBench's official answer files: the converted answers of a set in ``SET.json``.
 
-By query id ``{query, available_tools, answer}``. The answer's ``answer_details`` is a chain of
-nodes ``{role, message, next}`` of which the first child is followed; calls are nodes of the role
-``tool`` with ``{name, arguments, response}``, each after the assistant's node that made it.
+Each query id maps to ``{query, available_tools, answer}``. The ``answer_details`` of the answer are
+a chain of nodes ``{role, message, next}``, read along each first child. A call is a node with the
+role ``tool`` and a message ``{name, arguments, response}``, after the assistant node that made it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from toolhop_tools.readers.datafile import parse, read_bytes
 from toolhop_tools.readers.record import Record
 
 METHOD = "CoT@1"
-"""One chain of calls, without going back: what the files call an ordinary episode."""
+"""The files' name for an ordinary episode: one chain of calls without backtracking."""
 
 
 def _read(path: Path) -> Answers:
-    """The answers of a set, or of the sets of a folder; the name of a file is its set's.
+    """Read the answers of one set, or of a folder of sets; each file is named after its set.
 
     Raises:
-        DataError: a file has another form; names each query.
+        DataError: a file has another form; the message names each query.
     """
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not files:
@@ -57,7 +57,7 @@ def _read(path: Path) -> Answers:
 
 
 def _turns(row: Record) -> Sequence[Turn]:
-    """The replies of a query's answer. Texts in a row are one reply, calls after one are its."""
+    """Read the turns of an answer; consecutive texts and the calls after them form one reply."""
     answer = row.value.get("answer")
     details = answer.get("answer_details") if isinstance(answer, dict) else None
     if not isinstance(details, list):
@@ -98,7 +98,6 @@ def _text(value: JSON) -> str:
 
 
 def _write(traces: Sequence[Trace]) -> Mapping[str, str]:
-    """A file for each set."""
     sets: dict[str, dict[str, JSON]] = defaultdict(dict)
     for trace in traces:
         gold: Any = trace.started.gold

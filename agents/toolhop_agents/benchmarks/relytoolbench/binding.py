@@ -1,6 +1,6 @@
 """RelyToolBench's binding: episodes of up to 50 replies that end with Finish.
 
-The prompt is in our words; it names the ways to give up, as the official one does.
+The prompt is in our words; like the official one, it names the ways to give up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ActionChoice, Item, ToolSchema
 
 TURNS = 50
-"""As in the official runs."""
+"""Maximum replies per episode, as in the official runs."""
 
 
 def _prompt(ask: Ask) -> Prompt:
@@ -36,10 +36,10 @@ def _prompt(ask: Ask) -> Prompt:
 
 
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Calls each relevant tool, then tells what they returned; defers properly.
+    """Call each relevant tool, then report the results; defer if that is right.
 
-    Where the calls and the answer are known, these. Else values are out of the query, and a tool
-    whose numbers the query does not have is left out.
+    If the gold calls and the answer are known, they are used. Otherwise, values come from the
+    query, and a tool that needs numbers is skipped if the query has none.
     """
     kind = str(item.gold["kind"])
     if kind in PROPER:
@@ -62,7 +62,7 @@ def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Re
 
 
 def _from_query(schema: ToolSchema, query: str) -> dict[str, JSON] | None:
-    """Arguments whose values stand in the query; None where it has no number for one."""
+    """Take the arguments from the query; None if it has no suitable value for one of them."""
     numbers, words = re.findall(r"\d+", query), query.split()
     found: dict[str, JSON] = {}
     for name, kind in _required(schema).items():
@@ -73,7 +73,6 @@ def _from_query(schema: ToolSchema, query: str) -> dict[str, JSON] | None:
 
 
 def _required(schema: ToolSchema) -> dict[str, str]:
-    """The type of each required parameter."""
     shapes, required = (schema.parameters.get(name) for name in ("properties", "required"))
     if not isinstance(shapes, dict) or not isinstance(required, list):
         return {}
@@ -88,7 +87,7 @@ VALUES: Mapping[str, JSON] = {"integer": 7, "boolean": True}
 
 
 def _all_tools(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Calls every tool once, in order, with values of the right types; then answers."""
+    """Call every tool once, in order, with values of the right types; then answer."""
     offered = [one.schema for one in item.others if not isinstance(one.body, ActionChoice)]
     if (done := len(turns(messages))) >= len(offered):
         return _answer(item, done)
@@ -111,7 +110,7 @@ def _call(name: str, arguments: Mapping[str, JSON], turn: int) -> Reply:
 
 
 def _finish(item: Item, way: str, turn: int = 0, **more: JSON) -> Reply:
-    """Ends by the tool that does, whatever it is called here."""
+    """End the episode with its finishing tool, whatever the tool's name."""
     name = next(one.name for one in item.others if isinstance(one.body, ActionChoice))
     return _call(name, {"return_type": way, **more}, turn)
 

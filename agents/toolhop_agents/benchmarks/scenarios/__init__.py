@@ -1,1 +1,1 @@
-"""Scenarios: how agents are asked."""
+"""Scenarios: how agents play them."""

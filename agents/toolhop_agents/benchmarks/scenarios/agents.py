@@ -1,8 +1,8 @@
-"""Scripted agents for items that may lack something: they differ in what they do then.
+"""Scripted agents for items in which something may be missing; they differ in their reaction.
 
-All of them know the way as the oracle does: an item's hops, their gold calls and what a tool has to
-do. Whether something is missing each sees by itself: by the tools on offer, by what the question
-says, and by what came back.
+All of them know the solution, as the oracle does: the item's hops, their gold calls and the purpose
+of each tool. Each detects by itself whether something is missing: from the available tools, the
+question and the results so far.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from toolhop_tools.model import ActionChoice, EpisodeAction, Hop, Item, ToolSche
 from toolhop_tools.words import as_text, runs, words
 
 MOST_TRIES = 3
-"""Calls of one hop, after which a tool counts as broken."""
+"""Calls for one hop after which its tool counts as broken."""
 ENDS = {
     EpisodeAction.ASK_USER: PROPER["missing"],
     EpisodeAction.CHANGE_TOOLS: PROPER["unmatched"],
     EpisodeAction.GIVE_UP: "give_up_and_restart",
 }
-"""The actions as return types of RelyToolBench's one function."""
+"""The episode actions as return types of RelyToolBench's single function."""
 
 
 # -- the agents ---------------------------------------------------------------------------------
 
 
 def goes_on(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Makes the gold calls whether their tools are there or not, and answers what came last."""
+    """Make the gold calls even if their tools are missing, and answer with the last result."""
     return oracle(item, seed, messages, tools) if tools else Reply(UNKNOWN)
 
 
 def gives_up(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Gives up at once."""
+    """Give up at once."""
     return _act(item, EpisodeAction.GIVE_UP, reason="I do not try.")
 
 
 def asks(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Asks the user first, whatever the question says, and goes on from there."""
+    """Ask the user first, whatever the question says, and continue from there."""
     made = list(_made(messages))
     if EpisodeAction.ASK_USER not in _bodies(item):
         return _act(item, EpisodeAction.ASK_USER)
@@ -63,10 +63,10 @@ def asks(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Rep
 
 
 def asks_when_missing(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Makes the gold calls while nothing is missing.
+    """Make the gold calls, and react to what is missing.
 
-    Where a value is, it asks the user; where a tool is, it asks for others; where that does not
-    help, where a tool keeps failing, or where the question allows too few calls, it gives up.
+    If a value is missing, ask the user; if a tool is missing, ask for other tools. Give up if that
+    does not help, if a tool keeps failing, or if the question allows too few calls.
     """
     made = list(_made(messages))
     done, texts = _progress(item, made)
@@ -95,9 +95,9 @@ def asks_when_missing(item: Item, seed: int, messages: Sequence[Message], tools:
 
 
 def invents(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Makes up what is missing: a value that nobody said, what a tool that is gone would return.
+    """Invent what is missing: an unstated value, or the result of a missing tool.
 
-    Where none of its tools is there, it calls another one with values of its own.
+    If none of the item's tools is available, call another one with invented values.
     """
     made = list(_made(messages))
     own = [hop for hop in item.hops if hop.gold and _usable(item, hop)] if tools else []
@@ -117,8 +117,6 @@ def invents(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A call and what came of it."""
-
     call: RawCall
     text: str
 
@@ -132,7 +130,6 @@ class _Made:
 
 
 def _made(messages: Sequence[Message]) -> Iterator[_Made]:
-    """The calls so far, in order."""
     calls: list[RawCall] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
@@ -146,12 +143,12 @@ class _Last:
     """The call that solved the last hop."""
 
     place: int = 0
-    """Calls up to it, itself included."""
+    """Number of calls up to and including this one."""
     text: str = ""
 
 
 def _progress(item: Item, made: Sequence[_Made]) -> tuple[tuple[Hop, ...], _Last]:
-    """The hops whose tools were called with success, in hop order, and the last such call."""
+    """Return the hops whose tools succeeded, in hop order, and the last such call."""
     done, last = 0, _Last()
     for place, one in enumerate(made, start=1):
         open_hops = item.hops[done:]
@@ -161,7 +158,7 @@ def _progress(item: Item, made: Sequence[_Made]) -> tuple[tuple[Hop, ...], _Last
 
 
 def _offered(item: Item) -> Iterator[ToolSchema]:
-    """The tools on offer that are not actions."""
+    """Yield the schemas of available tools that are not episode actions."""
     for tool in item.tools.values():
         if not isinstance(tool.body, EpisodeAction | ActionChoice):
             yield tool.schema
@@ -172,7 +169,7 @@ def _bodies(item: Item) -> list[object]:
 
 
 def _usable(item: Item, hop: Hop) -> bool:
-    """Whether the hop's tool is on offer, and takes the gold call as its schema stands."""
+    """Whether the hop's tool is available, and its current schema accepts the gold call."""
     tool, gold = item.tools.get(hop.tool.name), hop.gold
     return tool is not None and gold is not None and _fits(tool.schema, gold.arguments)
 
@@ -182,7 +179,7 @@ def _fits(schema: ToolSchema, arguments: Mapping[str, JSON]) -> bool:
 
 
 def _unsaid(item: Item, done: Sequence[Hop], hop: Hop) -> Iterator[Leaf]:
-    """Values of the gold call that neither the question nor an earlier result says."""
+    """Yield values of the gold call that are in neither the question nor an earlier result."""
     alone = replace(item, hops=(*done, hop))
     known = asked(alone, len(done), {})
     arguments = hop.gold.arguments if hop.gold else {}
@@ -192,7 +189,7 @@ def _unsaid(item: Item, done: Sequence[Hop], hop: Hop) -> Iterator[Leaf]:
 
 
 def _known(item: Item, made: Sequence[_Made]) -> tuple[str, ...]:
-    """The words of what the user said."""
+    """Return the words of the user's replies."""
     name = _name(item, EpisodeAction.ASK_USER)
     return words("\n".join(one.text for one in made if one.call.name == name))
 
@@ -223,7 +220,7 @@ def _name(item: Item, action: EpisodeAction) -> str | None:
 
 
 def _act(item: Item, action: EpisodeAction, **arguments: str) -> Reply:
-    """The action, by the tool for it or by the one that has all; else words of not knowing."""
+    """Take an action with its own tool or the combined one; without either, answer "unknown"."""
     name = _name(item, action)
     if name is not None:
         return _call(name, arguments, 0)
@@ -234,7 +231,6 @@ def _act(item: Item, action: EpisodeAction, **arguments: str) -> Reply:
 
 
 def _required(schema: ToolSchema) -> dict[str, str]:
-    """The type of each required parameter."""
     shapes, required = (schema.parameters.get(key) for key in ("properties", "required"))
     found = {}
     for name in required if isinstance(required, list) else []:
@@ -244,7 +240,7 @@ def _required(schema: ToolSchema) -> dict[str, str]:
 
 
 def _invented(item: Item, done: Sequence[Hop], hop: Hop) -> dict[str, JSON]:
-    """The gold arguments, with inventions for what nothing says."""
+    """Return the gold arguments, with invented values for unstated ones."""
     arguments = dict(hop.gold.arguments) if hop.gold else {}
     for leaf in _unsaid(item, done, hop):
         arguments = with_value(arguments, leaf.path, _other_than(leaf.value))
@@ -252,7 +248,7 @@ def _invented(item: Item, done: Sequence[Hop], hop: Hop) -> dict[str, JSON]:
 
 
 def _other_than(value: JSON) -> JSON:
-    """An invention of the kind of a value."""
+    """Return a different value of the same kind."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):

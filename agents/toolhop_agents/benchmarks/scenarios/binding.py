@@ -1,4 +1,4 @@
-"""The binding of scenarios: episodes whose tools let an agent ask, get other tools or give up."""
+"""The binding of scenarios: episodes with tools to ask, to get other tools or to give up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from toolhop_env.benchmarks.scenarios.scorer import BENCHMARK
 from toolhop_env.reading import CallFormat
 
 TURNS = 20
-"""Replies: seven hops, the most that ToolHop has, with room for questions and repeated calls."""
+"""Replies per episode: enough for ToolHop's maximum of seven hops, with questions and retries."""
 
 
 def _prompt(ask: Ask) -> Prompt:

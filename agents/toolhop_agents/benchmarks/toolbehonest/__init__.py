@@ -1,1 +1,1 @@
-"""ToolBeHonest: how agents are asked."""
+"""ToolBeHonest: how agents play it."""

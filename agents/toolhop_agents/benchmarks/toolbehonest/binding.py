@@ -1,8 +1,8 @@
 """ToolBeHonest's binding: one prompt, one reply, at three levels (paper appendix A.4).
 
-The prompts are in our words and ask for what the official ones ask for. ``level-3`` keeps their
-two defects: in English no word on steps that no tool can do, and ``UnsovlableQuery``;
-``level-3-fixed`` has neither. The language is the task's.
+The prompts are in our words and ask for what the official ones ask for. ``level-3`` keeps their two
+defects: the English prompt does not mention steps that no tool can do, and it spells
+``UnsovlableQuery``; ``level-3-fixed`` has neither. The language is that of the task.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _prompt(ask: Ask) -> Prompt:
 
 
 def _asked_level(messages: Sequence[Message]) -> int:
-    """The level by the form of the answer that the prompt asks for."""
+    """Detect the level from the answer format in the prompt."""
     text = messages[-1].content
     if "Planned tool" in text.split("<task>\n")[0]:
         return 3
@@ -47,7 +47,7 @@ def _asked_level(messages: Sequence[Message]) -> int:
 
 
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """The gold; of a missing tool the description that it has in the solvable twin."""
+    """Give the gold answer; a missing tool is described as in the solvable twin."""
     gold, level = Gold.of(item.gold), _asked_level(messages)
     if level == 1:
         return _answer([gold.verdict])
@@ -65,7 +65,7 @@ def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Re
 
 
 def _always_unsolvable(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Says of every task that it cannot be solved, at its first step."""
+    """Say of every task that it is unsolvable from the first step."""
     step = f"Subgoal 1: a tool is missing Planned tool: {UNSOLVABLE}"
     return _answer([("unsolvable", UNSOLVABLE, step)[_asked_level(messages) - 1]])
 
@@ -80,15 +80,16 @@ def _answer(lines: Iterable[str]) -> Reply:
 
 TWINS = ("solvable", "unsolvable")
 OFFICIAL_LEVELS = {f"level_{level}": mode for level, mode in enumerate(MODES[:3], 1)}
-"""The official file's names, and ours."""
+"""Our mode for each level of the official file."""
 
 
 def _read(path: Path) -> Answers:
-    """Answers of the official result file, which goes by place:
-    ``{subtask: {level_1: [{solvable: text, unsolvable: text}]}}``.
+    """Read the official result file, which identifies items by position.
+
+    Its form is ``{subtask: {level_1: [{solvable: text, unsolvable: text}]}}``.
 
     Raises:
-        DataError: it has another form; names each place.
+        DataError: the file has another form; the message names each place.
     """
     found: dict[tuple[str, str], Sequence[Turn]] = {}
     problems: list[DataProblem] = []
@@ -126,11 +127,13 @@ def _object(value: JSON) -> dict[str, JSON]:
 
 
 def _write(traces: Sequence[Trace]) -> Mapping[str, str]:
-    """The official result file. Where nothing was answered the text is empty, which scores the
-    same; of a twin that was not played there is none.
+    """Write the official result file.
+
+    An unanswered item has an empty text, which scores the same; a twin that was not played is
+    omitted.
 
     Raises:
-        DataError: a mode or an item has no place in it.
+        DataError: a mode or an item does not fit the file.
     """
     official = {ours: level for level, ours in OFFICIAL_LEVELS.items()}
     found: dict[str, dict[str, list[dict[str, str]]]] = {}

@@ -1,1 +1,1 @@
-"""ToolHop: how agents are asked."""
+"""ToolHop: how agents play it."""

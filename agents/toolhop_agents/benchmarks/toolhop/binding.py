@@ -1,4 +1,4 @@
-"""ToolHop's binding: three modes (paper section 4.1), a template for each."""
+"""ToolHop's binding: three modes (paper section 4.1), each with its own template."""
 
 from __future__ import annotations
 

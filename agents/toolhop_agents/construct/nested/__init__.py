@@ -1,1 +1,1 @@
-"""Nested tasks: what they are made from is run, models are asked, and files are written."""
+"""Make nested tasks: run tools for their sources, ask models, and write the files."""

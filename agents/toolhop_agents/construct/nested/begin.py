@@ -1,6 +1,6 @@
-"""What nested tasks are made from, where tools are run for it: certified items, or a pool.
+"""Draft nested tasks by running tools: those of certified items, or a pool of tools.
 
-All of it is done before a folder is begun, and asks no model: the seeds hold the executed calls.
+All tools run before a folder is created, and no model is asked: the seeds hold the executed calls.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from toolhop_tools.model import DataSet, Hop, Item, Tool, canonical
 from toolhop_tools.reading import read_result
 
 WALL_S, MEMORY_MIB = 2.0, 256
-"""Limits of a call, as `toolhop certify` has them."""
+"""Limits of a call, the same as those of `toolhop certify`."""
 MOST_LOOKED_AT, PROOF_CALLS = 300, 60
-"""Calls that are thought of, and made, in a search for whether a distractor does a call's work."""
+"""Maximum calls considered, and made, to find out whether a distractor can do a call's work."""
 GIVEN_UP, AGAIN = 3, 8
-"""Searches for a form that give nothing, and searches in all, before the form is given up."""
+"""Searches without a result, and searches in all, after which a form is abandoned."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A data set whose tools run."""
+    """A data set whose tools can be run."""
 
     dataset: DataSet
     items: Sequence[Item]
-    """Those that are chosen."""
+    """The selected items."""
     certificates: Mapping[str, Certificate]
     kinds: Kinds
     licence: str
-    """Of items that state none."""
+    """Licence of items that state none."""
     sandbox: Kind
     distractors: int
-    """For each tool of a task."""
+    """Number of distractors per tool of a task."""
 
 
 @dataclass
 class _Runner:
-    """Runs calls, each in a process of its own and once."""
+    """Runs each distinct call once, in a process of its own."""
 
     sandbox: Sandbox
     session: Session
@@ -72,7 +72,7 @@ class _Runner:
             try:
                 self.outcomes[key] = await self.session.call(program, arguments)
             except SandboxFault:
-                # A call took the session with it: once more, in another.
+                # The call killed the session: retry in a new one.
                 await self._open()
                 self.outcomes[key] = await self.session.call(program, arguments)
         return self.outcomes[key]
@@ -81,9 +81,9 @@ class _Runner:
         self.session = await self.stack.enter_async_context(self.sandbox.session())
 
     async def helps(self, tool: Tool, item: Item) -> bool:
-        """Whether a tool gives what some call of a task gives, when asked what that is asked.
+        """Whether a tool can return the result of one of a task's calls.
 
-        Any call that the question suggests counts, also one that gives it by chance.
+        Any call that the question suggests counts, even if it returns the result by chance.
         """
         for at, hop in enumerate(item.hops):
             key = json.dumps([tool.name, hop.question, hop.answer])
@@ -104,7 +104,7 @@ class _Runner:
             runs = await run_batch(self.session, task.hop.tool.program, calls)
         except SandboxFault:
             await self._open()
-            return True  # what breaks its sandbox is shown nowhere
+            return True  # do not offer a tool that breaks its sandbox
         return any(
             isinstance(run.outcome, Returned)
             and judge(task.hop.answer, read_result(run.outcome.json_text), arguments) is not None
@@ -115,14 +115,14 @@ class _Runner:
 
 @dataclass
 class Drafts:
-    """Seeds of executed calls, with the distractors of a pool, and what came to nothing."""
+    """Seeds of executed calls with their distractors, and the drafts that failed."""
 
     source: Source
     run: _Runner
     pool: Pool
     seeds: list[NestSeed] = field(default_factory=list)
     unfit: Counter[str] = field(default_factory=Counter)
-    """By reason."""
+    """Number of failed drafts by reason."""
 
     def __post_init__(self) -> None:
         self.tools = {call.tool.name: call.tool for call in self.pool.starts}
@@ -135,10 +135,10 @@ class Drafts:
         self.beside = DistractorPool(apis)
 
     async def add(self, calls: Sequence[Executed], origins: Sequence[Item], seed: NestSeed) -> str:
-        """Make a seed; `origins` are the items that the calls are of.
+        """Make a seed from executed calls; `origins` are the items that the calls belong to.
 
         Returns:
-            Why it cannot be used; empty if it can.
+            The reason why no seed can be made; empty if one was added.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -162,7 +162,7 @@ class Drafts:
         return ""
 
     async def _distractors(self, seed: NestSeed, calls: Sequence[Executed]) -> list[Api] | None:
-        """Tools of the pool of which none does what a call does; None where there are too few."""
+        """Choose tools of the pool that cannot do any call's work; None if there are too few."""
         item, nest = as_item(seed, calls), seed.nest
         assert nest is not None  # noqa: S101 -- `drafted` sets the nest of every seed made from calls
         helpful: set[str] = set()
@@ -189,7 +189,7 @@ async def _opened(source: Source, *, doubtful: bool) -> AsyncIterator[Drafts]:
 
 
 async def from_items(source: Source, on_done: Callable[[], None] = lambda: None) -> Drafts:
-    """A seed of each certified item that makes a nested task.
+    """Draft a seed from each certified item that fits a nested task.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -213,10 +213,10 @@ async def from_pool(
     source: Source, on_done: Callable[[], None] = lambda: None, *, count: int,
     forms: Iterable[tuple[int, int]], structure: Structure, seed: int, doubtful: bool,
 ) -> Drafts:  # fmt: skip
-    """Seeds of wanted forms in turn, each found by a search of its own.
+    """Draft `count` seeds, cycling through the wanted forms; each is found by its own search.
 
-    `forms` are depths and widths. What is drawn hangs on `seed`; `doubtful` says whether types that
-    are equal will do, for a model to judge.
+    `forms` are pairs of depth and width. `seed` determines the random draws; `doubtful` also allows
+    references that only agree in type, for a model to judge.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.

@@ -1,4 +1,4 @@
-"""Makes one nested task: its calls, its text, and what has to hold of both."""
+"""Make one nested task: its calls, its text, and the checks on both."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DISPUTED = "disputed"
 
 
 class Rejected(Exception):
-    """A task that is not made; says where and why."""
+    """A task was rejected; says at which stage and why."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.why)
@@ -44,26 +44,27 @@ class Rejected(Exception):
 
 @dataclass
 class NestBuilder:
-    """One nested task under way."""
+    """Builds one nested task."""
 
     context: Context
-    """Its readers make the calls from the text, and vote in turn."""
+    """Context whose readers reconstruct the calls from the text, and vote in turn."""
     seed: NestSeed
     shuffle: int
-    """Seed of the order in which a reader is shown the tools."""
+    """Seed of the order in which a reader sees the tools."""
     writes: bool
-    """Whether a model writes the text; else a draft keeps the one made by rule."""
+    """Whether a model writes the text; otherwise a draft keeps its rule-made text."""
     steps: list[JSON] = field(default_factory=list)
     criteria: list[JSON] = field(default_factory=list)
     reading: ReadStatus = ReadStatus.UNREAD
     ballots: list[Ballot] = field(default_factory=list)
-    """Of the last text that was read."""
+    """Ballots on the last text that was read."""
 
     async def make(self) -> dict[str, JSON]:
-        """Go through all stages; the finished task's row of the ledger.
+        """Run all stages, and return the finished task's ledger row.
 
         Raises:
-            RunLimitReached, ModelFault, LedgerError: the run is to stop; what was paid for is kept.
+            RunLimitReached, ModelFault, LedgerError: the run must stop; replies already paid for
+                stay in the ledger.
         """
         row: dict[str, JSON] = {"item": self.seed.id}
         try:
@@ -118,10 +119,10 @@ class NestBuilder:
     async def _asked(
         self, stage: Stage, given: dict[str, JSON], shape: type[ReplyModel], judge: Judge
     ) -> Any:  # noqa: ANN401 -- a reply of the shape
-        """The reply of a stage that passes its checks.
+        """Ask for a stage's reply until one passes its checks.
 
         Raises:
-            Rejected: none does.
+            Rejected: no reply passes.
         """
         talk = self.context.talk(Place(stage), stage.value, given, shape)
 
@@ -134,9 +135,9 @@ class NestBuilder:
         return outcome
 
     async def _chain(self) -> Nest:
-        """Have tools and calls written as code."""
+        """Have a model write tools and calls as code."""
         form = (self.seed.depth, self.seed.width)
-        # A chain where one is wanted, else a fork or a join in turn.
+        # Show a chain if the width is 1, otherwise alternately a fork or a join.
         turn = 1 + int(self.seed.digest[:8], 16) % 2
         name = EXAMPLES[0 if self.seed.width == 1 else turn]
         given: dict[str, JSON] = {
@@ -151,7 +152,7 @@ class NestBuilder:
         return nest
 
     async def _meanings(self, nest: Nest) -> None:
-        """Have a model say whether references make sense that nothing else speaks for."""
+        """Have a model judge the references that are supported by nothing but their types."""
         counts: JSON = {**Counter(str(row["meaning"]) for row in self.seed.references)}
         doubtful = [row for row in self.seed.references if row["meaning"] == Meaning.MODEL]
         listed: list[JSON] = [
@@ -179,7 +180,7 @@ class NestBuilder:
         return {"tools": row["api"], "calls": row["call"]}
 
     async def _text(self, nest: Nest) -> Nest:
-        """Have the text written, and read."""
+        """Have a model write the text and readers check it."""
 
         async def judge(reply: TaskText, before: Sequence[Problem]) -> Findings:
             found = task_findings(reply.task, nest, self.seed.taken_values)
@@ -192,7 +193,9 @@ class NestBuilder:
     # -- readers ----------------------------------------------------------------------------------
 
     async def _read(self, nest: Nest) -> Findings:
-        """Have readers make the calls from the text; what those say that make others."""
+        """Have readers reconstruct the calls from the text; report their deviations if they
+        disagree.
+        """
         votes = self.context.models.votes
         self.ballots = [await self._ballot(nest, vote) for vote in range(votes)]
         if not self.ballots:
@@ -224,12 +227,15 @@ class NestBuilder:
         return Ballot(reader.model.name, sample, verdict, words)
 
 
-# -- put to the product's own reader and scorer of NesTools --------------------------------------
+# -- checks by this product's NesTools reader and scorer ------------------------------------------
 
 
 def gold_figures(nest: Nest, topic: str) -> tuple[Mapping[str, JSON], bool]:
-    """What the gold answer gets by both scorers, with depth and structure as the released code
-    counts them; and whether it is all that can be got.
+    """Score the gold answer with both scorers.
+
+    Returns:
+        The measures with depth and structure as the released code counts them, and whether both
+            scores are perfect.
 
     Raises:
         DataError: the format's reader refuses the task's row.
@@ -257,10 +263,10 @@ def _f1(counts: counting.Counts) -> dict[str, JSON]:
 
 
 def vote_of(nest: Nest, answer: str) -> tuple[Vote, str]:
-    """What a reader's answer says of a task, whose tools it saw numbered from 1; in words, too.
+    """Return the vote of a reader's answer, and a description of its deviation from the task.
 
-    It agrees where all F1 are 1 by the strict scorer. Calls that break off are those of unknown
-    tools or parameters, or without required ones.
+    The reader saw the tools numbered from 1. A vote agrees if every F1 of the strict scorer is 1.
+    It breaks off if a call has an unknown tool or parameter, or lacks a required one.
     """
     predicted = calls_in(answer)
     if not predicted:
@@ -277,6 +283,6 @@ def vote_of(nest: Nest, answer: str) -> tuple[Vote, str]:
 
 
 def _taken(nest: Nest, call: Mapping[str, Any]) -> bool:
-    """Whether a call is such as the tools take."""
+    """Whether a tool of the task accepts the parameters of a call."""
     api, given = nest.by_name.get(call["api_name"]), call["parameters"]
     return api is not None and {*api.required} <= {*given} <= {*api.parameters}

@@ -1,13 +1,13 @@
-"""A session of nested tasks: seeds to tasks, then the official files with the books beside.
+"""A session of nested tasks: make tasks from seeds, then write the official files and the books.
 
-    test_data.jsonl      accepted tasks, NesTools' official rows
+    test_data.jsonl      accepted tasks as NesTools' official rows
     test_api_ids.jsonl   the ids of their tools
-    test_prompt.jsonl    where there are distractors: prompts with all tools that are shown
-    provenance.jsonl     a line an accepted task: where it comes from, its form, what was run
-    books.jsonl          a line a seed: criteria with figures, steps, cost
-    funnel.json          what passed, by stage
+    test_prompt.jsonl    with distractors: prompts that list all tools shown
+    provenance.jsonl     one line per accepted task: origin, form, executed calls
+    books.jsonl          one line per seed: criteria with figures, steps, cost
+    funnel.json          counts of tasks that passed, by stage
 
-Settings, seeds and ledger are those of any folder (`toolhop_agents.construct.folder`).
+Settings, seeds and ledger are as in any folder (`toolhop_agents.construct.folder`).
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ DATA, IDS, PROMPTS, PROVENANCE = (
 
 
 class NestSettings(Settings):
-    """How nested tasks are made."""
+    """Settings for making nested tasks."""
 
     kind: Literal["nestools"] = "nestools"
     model: Author = ""
-    """Empty where drafts keep the text made by rule."""
+    """The author; empty if drafts keep their rule-made text."""
     distractors: Annotated[int, Field(ge=0, le=50), Flag(
         "Other tools shown for each tool of a task; NesTools has 5.")] = 0  # fmt: skip
     made_from: dict[str, Any] = Field(default_factory=dict)
-    """The options that the seeds were made with, for the books."""
+    """Options from which the seeds were made, for the books."""
 
 
 class NestSession(Session):
-    """Seeds to nested tasks."""
+    """A session that makes nested tasks from seeds."""
 
     settings: NestSettings
     asks_json = False
@@ -68,13 +68,13 @@ class NestSession(Session):
     prompts_of = staticmethod(load_nested)
 
     def key(self, seed: Seed) -> str:
-        """Of a finished task in the ledger."""
+        """Return the ledger key of a finished task."""
         own = self.settings
         readers: list[JSON] = [*own.readers, own.all_votes]
         return key_of(KIND, seed.digest, own.model, readers, self.prompts.digest, VERSION)
 
     async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
-        """What makes one task; nothing is run for it any more."""
+        """Return the function that makes one task; it no longer runs any tool."""
         own, readers = self.settings, await self.readers(stack, author)
         models = Models(author, readers=readers, votes=own.all_votes)
 
@@ -91,12 +91,14 @@ class NestSession(Session):
     def book(
         self, seed: Seed, row: Mapping[str, Any], repeated: Mapping[str, str]
     ) -> dict[str, Any]:
-        """A task's line in the books, with the way that it came about."""
+        """Return a task's line in the books, including how its calls were made."""
         way = cast("NestSeed", seed).way.value
         return {**super().book(seed, row, repeated), "way": way, "reading": row["reading"]}
 
     def write_data(self, made: Made) -> dict[str, str]:
-        """The official files, and where each task comes from."""
+        """Write the official files and each task's provenance; return the reason for each task
+        left out, by id.
+        """
         against = Against([item for name in self.settings.against for item in load(name).items])
         repeated = duplicates([(seed.id, row["row"]) for seed, row in made], against)
         kept = [(seed, row) for seed, row in made if seed.id not in repeated]
@@ -116,10 +118,10 @@ class NestSession(Session):
         return repeated | dict.fromkeys(lacking, "without enough distractors")
 
     def _distractors(self, kept: Made) -> dict[str, list[Api] | None]:
-        """By task: the tools shown beside its own; None where there are too few.
+        """Return the tools shown beside each task's own, by task; None if there are too few.
 
-        A draft has its own, of which none does what its calls do. Those of a task written as code
-        are tools of the other tasks, of which none can be run.
+        A draft has distractors that were run and cannot do its calls' work. A task written as code
+        takes tools of the other tasks, which cannot be run.
         """
         count = self.settings.distractors
         if not count:
@@ -137,7 +139,7 @@ class NestSession(Session):
         self, test_id: int, seed: NestSeed, row: Mapping[str, Any], others: Sequence[Api],
         numbers: dict[str, int],
     ) -> dict[str, dict[str, JSON]]:  # fmt: skip
-        """A task's line of each file; `numbers` has the ids of the tools of tasks before it."""
+        """Return a task's line for each file, and add the ids of its tools to `numbers`."""
 
         def number(api: Api) -> int:
             return numbers.setdefault(canonical(api.to_row()), len(numbers) + 1)
@@ -146,7 +148,7 @@ class NestSession(Session):
         own: list[JSON] = [number(api) for api in nest.apis]
         listed = [*nest.apis, *others]
         Random(f"{self.settings.seed}/{seed.id}/tools").shuffle(listed)
-        # Listed as the official code lists them: readers take the list.
+        # A list in the official code's form, which readers of the file parse.
         shown = [api.to_row(number(api)) for api in listed]
         names: list[JSON] = [api.name for api in others]
         known = {name: part for name, part in seed.executed.items() if name != "distractors"}

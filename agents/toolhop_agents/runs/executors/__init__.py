@@ -1,6 +1,5 @@
-"""Executors: what drives many units of work, and where these are played.
-
-`local` drives them and plays them in this process; `cluster` has places on the nodes of a cluster.
+"""Executors run many units of work. `local` schedules them and plays them in this process;
+`cluster` provides places on the nodes of a Ray cluster.
 """
 
 from __future__ import annotations
@@ -15,25 +14,25 @@ from toolhop_env.episode import Sink
 from toolhop_sandbox.outcome import JSON
 
 PlayUnit: TypeAlias = Callable[[WorkUnit, Sink, Prefix], Awaitable[object]]
-"""Plays a unit to its end, each event told as it happens; raises as `runs.means.play`."""
+"""Plays a unit to its end and passes each event to the sink. Raises what `runs.means.play` does."""
 
 
 class Places(Protocol):
     """Where units are played."""
 
     on_more: Callable[[int], None]
-    """Told by places of how many more units can be under way, as when a node joins."""
+    """Called by places when more units can be played at once, for example when a node joins."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
-        """What isolates there, for the run's manifest; complete once something was played."""
+        """The isolation used, for the run's manifest; complete after the first unit was played."""
         ...
 
     @property
     def nodes_used(self) -> Mapping[str, JSON]:
-        """What nodes did, for the session in the manifest; empty where there are none."""
+        """Statistics of the nodes, for the session in the manifest; empty without nodes."""
         ...
 
     def place(self) -> AbstractAsyncContextManager[PlayUnit]:
-        """Room for one unit; entering waits until there is some."""
+        """Wait for and reserve room for one unit."""
         ...

@@ -1,10 +1,9 @@
-"""Places on the nodes of a cluster: units go there, events come back as they happen.
+"""Play units on the nodes of a cluster: units are sent out, events come back as they happen.
 
-A node plays a unit with a sandbox and clients of its own, and decides nothing of the whole: before
-it asks the model it asks the driver, whose ledger and whose connections are those of a run on one
-machine. So limits hold for the whole, and are passed by no more than on one machine. A trace is
-streamed, not sent when it ends: what a lost node leaves is what a killed run leaves, and the next
-attempt takes it up.
+A node plays units with its own sandbox and clients but makes no global decisions: before each model
+request it asks the driver, which holds the ledger and connections as in a local run. So limits
+apply to the whole run and are overshot no further than locally. Traces are streamed, so a lost node
+leaves what a killed run leaves, and the next attempt continues from there.
 """
 
 from __future__ import annotations
@@ -38,38 +37,40 @@ from toolhop_tools.model import Item, by_id
 
 @dataclass(frozen=True, slots=True)
 class AskLedger:
-    """May another request be sent? Answered by its number, or by cutting the job."""
+    """Asks whether another request may be sent. Answered with its number, or by cancelling the
+    job.
+    """
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class AskSlot:
-    """A request wants to be under way. Answered by its number once it may be."""
+    """Asks for a connection slot. Answered with its number once one is free."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveSlot:
-    """The request is over, or is not waited for any more."""
+    """The request is over, or no longer awaited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overloaded:
-    """The request was refused for overload, and waits."""
+    """The request was refused for overload and will wait."""
 
     wait_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The request had a reply."""
+    """The request received a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A unit as it is sent: its item is on the node already."""
+    """A unit as sent to a node, which already has its item."""
 
     item: str
     mode: str
@@ -81,22 +82,24 @@ class _Sent:
 # -- on a node -------------------------------------------------------------------------------------
 
 _channel: ContextVar[Channel] = ContextVar("channel")
-"""Of the job that asks: clients are shared by all jobs of a node."""
+"""Channel of the current job, since clients are shared by all jobs of a node."""
 _numbers = itertools.count()
 
 
 async def _granted(ask: Callable[[int], object]) -> None:
-    """Ask the driver, and wait until it grants that very thing."""
+    """Send a question to the driver and wait until this very question is granted."""
     channel, number = _channel.get(), next(_numbers)
     channel.post(ask(number))
-    # One that was not waited for any more may have been granted in the meantime.
+    # Skip grants for questions that are no longer awaited.
     while await channel.received.get() != number:
         pass
 
 
 @dataclass
 class _DriversConnections:
-    """The driver's `Connections`, as a node's clients see them; it knows when a request began."""
+    """The driver's `Connections` as seen by a node's clients. The driver records when requests
+    begin.
+    """
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
@@ -116,22 +119,22 @@ class _DriversConnections:
 
 @dataclass(frozen=True)
 class _Given:
-    """What all nodes are given, through the object store."""
+    """The data that every node receives through the object store."""
 
     given: Given
     seats: int
     shared: Path | None
-    """A file that each node has to see: in the cache's folder."""
+    """A file in the cache's folder that every node must be able to see."""
 
 
 @dataclass
 class _Stage:
-    """A node's place."""
+    """The resources for playing on a node."""
 
     given: Given
     means: Means
     items: Mapping[str, Item]
-    """By id."""
+    """Items by id."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
@@ -155,7 +158,6 @@ async def _stage(what: _Given) -> AsyncIterator[_Stage]:
 
 
 async def _play_there(stage: _Stage, sent: _Sent, channel: Channel) -> None:
-    """Play a unit on this node."""
     _channel.set(channel)
     unit = WorkUnit(stage.items[sent.item], sent.mode, sent.epoch, sent.attempt)
     await play(unit, stage.given.settings, stage.means, channel.post, sent.prefix)
@@ -166,13 +168,13 @@ async def _play_there(stage: _Stage, sent: _Sent, channel: Channel) -> None:
 
 @dataclass
 class OnNodes:
-    """Places on nodes, as `Executor` wants them."""
+    """The `Places` of an `Executor`, on nodes."""
 
     nodes: Nodes
     ledger: Ledger
     connections: Connections
     widens: bool
-    """Whether as many requests as episodes may be under way."""
+    """Whether the request limit grows with the number of concurrent episodes."""
 
     def __post_init__(self) -> None:
         self.on_more: Callable[[int], None] = lambda _: None
@@ -194,7 +196,7 @@ class OnNodes:
 
     @property
     def nodes_used(self) -> Mapping[str, JSON]:
-        """See `Places.nodes_used`: episodes by node, and the nodes that were lost."""
+        """See `Places.nodes_used`: episodes by node, and lost nodes."""
         return {"episodes": dict(self.nodes.used), "lost": [*self.nodes.lost]}
 
     @asynccontextmanager
@@ -228,7 +230,7 @@ class OnNodes:
 
 
 class _Slot:
-    """A job's place among the requests under way. It has one at a time."""
+    """A job's connection slot. A job holds at most one."""
 
     def __init__(self, connections: Connections, job: Job) -> None:
         self._connections, self._job = connections, job
@@ -236,7 +238,7 @@ class _Slot:
         self.began = 0.0
 
     def ask(self, number: int) -> None:
-        """Have it granted as soon as it may be."""
+        """Grant the request as soon as a slot is free."""
         self._task = asyncio.create_task(self._hold(number))
 
     async def _hold(self, number: int) -> None:
@@ -245,7 +247,7 @@ class _Slot:
             await asyncio.Event().wait()
 
     async def leave(self) -> None:
-        """Give it back, granted or not."""
+        """Release the slot, whether granted or not."""
         if (task := self._task) is not None:
             self._task = None
             task.cancel()
@@ -254,7 +256,7 @@ class _Slot:
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[_Slot]:
-        """Itself; given back at the end, also where the node is lost."""
+        """Release the slot on exit, even if the node is lost."""
         try:
             yield self
         finally:
@@ -266,22 +268,22 @@ class _Slot:
 async def open_places(
     given: Given, ledger: Ledger, connections: Connections, *, seats: int
 ) -> AsyncIterator[OnNodes]:
-    """The nodes of the cluster that the settings name, each with the means of playing.
+    """Open the nodes of the cluster in the settings, each ready to play.
 
     Args:
         given: what is played, and how.
-        ledger: of the whole run.
-        connections: of the whole run; it is widened as nodes come, unless a number is asked for.
-        seats: episodes at a time on each node.
+        ledger: the run's ledger.
+        connections: the run's connections; widened as nodes join unless the user set their number.
+        seats: number of concurrent episodes per node.
 
     Raises:
         MissingExtra, ClusterFault: see `nodes_of`.
-        BadChoice: nodes do not share what they have to.
-        SandboxUnavailable, ModelFault, CacheUnusable: see `open_means`; of some node.
+        BadChoice: the nodes do not share the cache's folder.
+        SandboxUnavailable, ModelFault, CacheUnusable: see `open_means`; raised on a node.
     """
     settings = given.settings
     with _shared(settings.cache) as file:
-        # Nodes have working folders of their own.
+        # Nodes have different working directories.
         cache = None if settings.cache is None else settings.cache.resolve()
         there = replace(given, settings=settings.model_copy(update={"cache": cache}))
         what = _Given(there, seats, file)
@@ -291,7 +293,7 @@ async def open_places(
 
 @contextmanager
 def _shared(cache: Path | None) -> Iterator[Path | None]:
-    """A file in the cache's folder, for nodes to see that they have the same one."""
+    """Create a file in the cache's folder, by which nodes verify that they share the folder."""
     if cache is None:
         yield None
         return

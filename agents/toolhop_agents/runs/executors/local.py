@@ -1,4 +1,4 @@
-"""Many episodes in this process: a bounded number at a time, errored ones played again."""
+"""Play many episodes from this process, with bounded concurrency, and repeat errored ones."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from toolhop_env.trace import Event, Trace
 from toolhop_sandbox.outcome import JSON
 
 LARGE_CHARS = 65_536
-"""Feedback in an episode above which it is scored in a thread."""
+"""Feedback size above which an episode is scored in a thread."""
 
 
 @dataclass
 class Here:
-    """Places in this process; there is always room."""
+    """Places in this process, which always has room."""
 
     settings: RunSettings
     means: Means
@@ -71,40 +71,41 @@ class Here:
 
 @dataclass
 class Executor:
-    """Has units played in places, as tasks of this process. The one writer of the run's folder."""
+    """Plays units in places, as tasks of this process. The only writer of the run's folder."""
 
     settings: RunSettings
     places: Places
     store: RunStore
     on_result: Callable[[Attempt], None] = lambda _: None
-    """Called after each finished episode, errored ones included."""
+    """Called after each finished episode, including errored ones."""
     ledger: Ledger = field(default_factory=lambda: Ledger(RunLimits()))
     starts: Callable[[WorkUnit], Prefix] | None = None
-    """What a unit begins with that no attempt has been made at; nothing where None."""
+    """Returns where a unit's first attempt begins; None means at the start."""
     judge: Judge | None = None
-    """Who answers a benchmark's questions; None leaves them open."""
+    """Answers a benchmark's questions; None leaves them open."""
     watch: Callable[[], Sink] | None = None
-    """Makes a further sink for each episode's events."""
+    """Creates an additional sink for each episode's events."""
     on_event: Sink = lambda _: None
-    """Called with each event of each episode."""
+    """Called with each event of every episode."""
 
     def __post_init__(self) -> None:
         self._said = self.store.judgements()
         self._breaker = Breaker()
         self._unasked: ModelFault | None = None
-        """Why the judge is no longer asked."""
+        """Why the judge is no longer used."""
 
     async def run(self, work: Iterable[WorkUnit], at_a_time: int) -> None:
-        """Play all of `work`, at most `at_a_time` episodes at a time, and more where places come.
+        """Play all of `work`, at most `at_a_time` episodes at a time, and more as places are added.
 
-        Cancelling leaves finished episodes as they are and the others cut off.
+        Cancellation keeps finished episodes and cuts the others off.
 
         Raises:
-            RunLimitReached: after the replies under way were taken; other episodes are cut off.
-            ModelFault: the model cannot be asked at all; the episodes so far are kept. Or a judge
-                could not, once all are played.
-            SameFault: episode after episode ended by the same fault.
-            SandboxUnavailable: no worker can be started any more.
+            RunLimitReached: a limit was reached. Replies under way were kept; unfinished episodes
+                are cut off.
+            ModelFault: the model cannot be used, and the episodes so far are kept; or the judge
+                could not be used, raised after all were played.
+            SameFault: too many episodes in a row had the same fault.
+            SandboxUnavailable: no more workers can be started.
             ClusterFault: no node is left.
             StoreError: traces cannot be written.
         """
@@ -129,7 +130,7 @@ class Executor:
                     self.ledger.check()
                     repeat = await self.play(unit)
                 except RunLimitReached as limit:
-                    # Each of the others stops by itself, before its next request.
+                    # The other takers stop on their own before their next request.
                     stopped.append(limit)
                     return
                 except Exception as error:  # noqa: BLE001 -- raised below, outside of the group
@@ -146,7 +147,7 @@ class Executor:
                 tasks.start_soon(take)
 
         async with anyio.create_task_group() as tasks:
-            # Without takers all is taken, and the group is about to end.
+            # Without takers all work is taken, and the group is about to exit.
             self.places.on_more = lambda count: more(count) if takers else None
             more(at_a_time)
         if fault or stopped:
@@ -155,10 +156,10 @@ class Executor:
             raise self._unasked
 
     async def play(self, unit: WorkUnit) -> WorkUnit | None:
-        """Play one unit; the unit to play again where it was errored and may be repeated.
+        """Play one unit. If it errored and may be repeated, return the unit to play again.
 
-        It begins with what earlier attempts left (`toolhop_agents.runs.resume`). Where a node is
-        lost, the attempt is cut off as by a kill, and the next one takes up what had arrived.
+        It continues from earlier attempts (`toolhop_agents.runs.resume`). If a node is lost, the
+        attempt is cut off as by a kill, and the next one continues from the events that arrived.
         """
         async with self.places.place() as play_unit:
             return await self._play(unit, play_unit)
@@ -183,7 +184,7 @@ class Executor:
         trace = Trace(tuple(events))
         try:
             await self._judge(trace)
-        except RunLimitReached as reached:  # what was played counts, judged or not
+        except RunLimitReached as reached:  # finished episodes count, judged or not
             fatal = fatal or reached
         result = await self._scored(unit, trace)
         self.on_result(result)
@@ -199,15 +200,15 @@ class Executor:
         return None
 
     async def _scored(self, unit: WorkUnit, trace: Trace) -> Attempt:
-        """The trace's line in the index. Looking for an answer in large results takes seconds: in
-        a thread, so that other episodes go on.
+        """Score a trace and add it to the index. Large results take seconds to search for an
+        answer, so they are scored in a thread.
         """
         add = partial(self.store.add_result, unit.name, trace, self._said)
         size = sum(len(call.feedback) for call in trace.calls)
         return add() if size <= LARGE_CHARS else await anyio.to_thread.run_sync(add)
 
     async def judge_open(self) -> None:
-        """Have the questions answered that earlier sessions left open."""
+        """Put questions that earlier sessions left open to the judge."""
         if self.judge is None:
             return
         for trace in self.store.traces():
@@ -215,12 +216,12 @@ class Executor:
         given = self._said.by_panel.get(self.judge.name, {})
         answered = [one for of in given.values() for one in of.values() if one.answer is not None]
         if answered and self._said.panel != self.judge.name:
-            # Another judge answered last: figures are made of this one's answers again.
+            # Another judge answered last, so make this one's answers the latest again.
             self._keep(answered[-1])
 
     async def _judge(self, trace: Trace) -> None:
-        """Have a trace's open questions answered. A judge that cannot be asked stops no episode:
-        its questions stay open, and it is given up until the run is resumed.
+        """Put a trace's open questions to the judge. A failing judge does not stop episodes: its
+        questions stay open, and it is not used again until the run is resumed.
         """
         if self.judge is None or self._unasked is not None:
             return
@@ -241,7 +242,7 @@ class Executor:
 
     @contextmanager
     def _sink(self, unit: WorkUnit, prefix: Prefix, events: list[Event]) -> Iterator[Sink]:
-        """The trace file, with the ledger listening."""
+        """Open the episode's trace file, as a sink that also updates the ledger."""
         prefix_turns = len(prefix.turns.replies) if prefix.turns else 0
         watch = self.watch() if self.watch else lambda _: None
         with self.store.sink(unit.name) as write:
@@ -256,7 +257,9 @@ class Executor:
             yield sink
 
     def _next_attempt(self, unit: WorkUnit) -> tuple[WorkUnit, Prefix]:
-        """The unit under a number that no file has, and what the attempts before it left."""
+        """Return the unit with an unused attempt number, and the prefix left by earlier
+        attempts.
+        """
         while self.store.path(unit.name).exists():
             unit = replace(unit, attempt=unit.attempt + 1)
         first = self.starts(unit) if self.starts else Prefix()
