@@ -1,1 +1,1 @@
-"""Tool schemas, tool code, items with their hops, and the data sets that hold them."""
+"""Tool schemas, tool code, items with their hops, and the data sets that contain them."""

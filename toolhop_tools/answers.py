@@ -1,7 +1,7 @@
-"""Whether two answers are the same, and whether a result holds one. Pure.
+"""Compare answers under the strict rule, and find an answer in a result. No side effects.
 
-The rule is strict where ToolHop's official one is not (`toolhop_env.benchmarks`): texts are equal
-or they are not, numbers are compared by value.
+Unlike ToolHop's official rule (`toolhop_env.benchmarks`), texts must be equal and numbers are
+compared by value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def same_answer(gold: str, given: str) -> bool:
 
 
 def _same(wanted: str, number: Decimal | None, given: str) -> bool:
-    """The same, with the gold's plain text and its number at hand."""
+    """As `same_answer`, with the gold's plain text and number already computed."""
     found = plain_text(given)
     other = plain_number(found)
     if number is not None and other is not None:
@@ -34,12 +34,12 @@ _QUOTES = "\"'`“”‘’«»"
 
 
 def plain_text(text: str) -> str:
-    """An answer as it is compared: composed, case folded, without what merely surrounds it."""
-    # Composed again after folding, which takes some letters apart.
+    """Normalize an answer for comparison: NFC, case folded, without surrounding punctuation."""
+    # Compose again: folding decomposes some letters.
     text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     text = " ".join(text.split())
     bare = text.strip(_QUOTES + " ").removesuffix(".").strip(_QUOTES + " ")
-    # An answer may be a quote or a dot and nothing else.
+    # An answer may consist of only a quote or a dot.
     return bare or text
 
 
@@ -47,7 +47,7 @@ _NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
 
 
 def plain_number(text: str) -> Decimal | None:
-    """The value of a plain number, thousands commas allowed."""
+    """Return the value of a plain number, thousands commas allowed; None for other text."""
     if len(text) > 4000 or not _NUMBER.fullmatch(text) or not text.isascii():
         return None
     try:
@@ -57,7 +57,7 @@ def plain_number(text: str) -> Decimal | None:
 
 
 def holds(value: JSON, answer: str) -> bool:
-    """Whether a result is `answer`, or has it as a leaf (by value)."""
+    """Whether a result equals `answer`, or contains it as a leaf (by value)."""
     wanted = _as_json(answer)
     if isinstance(wanted, list | dict) and value == wanted:
         return True
@@ -75,9 +75,10 @@ def _as_json(text: str) -> JSON:
 
 
 def leaves(value: JSON, *, arrays: bool = True) -> Iterator[str]:
-    """The scalars and the arrays in a value, as text; numbers without an exponent.
+    """Yield the scalars and arrays in a value as text, numbers without an exponent.
 
-    Without `arrays` the time is linear in the value; with them it is that of each array's text.
+    Without `arrays`, the time is linear in the value; with them, the text of every array is built
+    too.
     """
     # Not recursive: a result may be nested almost to the interpreter's limit.
     left = [value]

@@ -1,7 +1,7 @@
-"""A file that is there whole or not at all: written aside, then renamed.
+"""Atomic file writing: write to a temporary file, then rename it.
 
-A file aside is locked by the process that writes it. One that nobody locks was left by a process
-that was killed: whoever writes the same file next takes it away.
+The writing process locks its temporary file. An unlocked one was left by a killed process; the next
+writer of the same file removes it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from toolhop_tools.secrets import redact_file
 
 @contextmanager
 def atomic(path: Path, *, as_is: bool = False) -> Iterator[Path]:
-    """A path beside `path` to write to; what is there at the end becomes `path` in one step.
+    """Yield a temporary path beside `path`; its content replaces `path` when the block ends.
 
-    Where the block raises, nothing is left of it and `path` stays as it was. Texts are redacted,
-    unless they have to be kept `as_is`.
+    If the block raises, the temporary file is removed and `path` is unchanged. Text is redacted
+    unless `as_is`.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     _sweep(path)
     beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
@@ -44,19 +44,19 @@ def atomic(path: Path, *, as_is: bool = False) -> Iterator[Path]:
 
 
 def _taken(beside: Path) -> int:
-    """A descriptor that locks the new file, as far as the file system knows locks."""
+    """Create the temporary file, and lock it if the file system can; return its descriptor."""
     while True:
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
             return descriptor
-        # Taken away between the two steps, by a process that swept.
+        # Another process swept the file before it was locked.
         os.close(descriptor)
 
 
 def _sweep(path: Path) -> None:
-    """Take away what killed processes left of `path`; what cannot be taken away stays."""
+    """Remove the temporary files that killed processes left for `path`, as far as possible."""
     left = re.compile(rf"\.{re.escape(path.stem)}\.\d+{re.escape(path.suffix)}")
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(path.parent)):

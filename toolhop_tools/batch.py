@@ -1,13 +1,14 @@
-"""Many calls of one program in one sandboxed process, where a process a call would take too long.
+"""Run many calls of one program in one sandboxed process, to save a process per call.
 
-A driver is appended to the program's source, whose lines keep their numbers, and called with a list
-of argument sets. It runs one after another, looks whether each changed its arguments, and gives
-back what each did. The policy accepts it, so that a batch runs under the same rules as a call.
+A driver is appended to the program's source, so line numbers do not change, and is called with a
+list of argument sets. It makes the calls in order, checks whether each changed its arguments, and
+returns all outcomes. The driver passes the policy, so a batch runs under the same rules as a single
+call.
 
-What the calls of one batch share is that process: the module level has run once, and a tool that
-keeps state, or breaks its own module, may answer otherwise than alone. Nothing is shared between
-batches. A tool can forge the report of its own batch, and no other's. So a batch finds what is
-worth a look, and a call of its own decides.
+The calls of a batch share a process: the module level runs once, and a tool that keeps state or
+breaks its own module may answer differently than in a separate call. Batches share nothing. A
+tool can forge the report of its own batch only. So a batch shows what deserves a look, and a
+separate call decides.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ from toolhop_sandbox.outcome import (
 )
 
 BATCH = 64
-"""Argument sets a batch: a process costs some 3 ms, a call of a usual tool some 10 µs."""
+"""Argument sets per batch: a process costs about 3 ms, a typical call about 10 µs."""
 BATCH_CHARS = 200_000
-"""Length of results after which a batch ends early; a longer single one is not an entry at all."""
+"""Length of results after which a batch ends early; a longer single result is not reported."""
 BATCH_S = 0.25
-"""Seconds after which a batch ends early; the rest is another batch."""
+"""Seconds after which a batch ends early; the remaining sets go into another batch."""
 PARTS = 8
-"""Pieces that a batch that was cut off is broken into: 64 sets need three cuts to find the one."""
+"""Pieces into which an interrupted batch is split: three splits of 64 sets isolate one set."""
 MOST_CUT = 3
-"""Calls of their own that may be cut off (time, memory, death) before the rest is given up."""
+"""Number of separate calls that may be cut off (time, memory, death) before giving up."""
 MESSAGE_CHARS = 4000
 
 Arguments: TypeAlias = Mapping[str, JSON]
@@ -86,30 +87,30 @@ def {driver}(sets, most_chars, most_s):
 
 @dataclass(frozen=True, slots=True)
 class CallRun:
-    """What came of one argument set.
+    """Result of a call with one argument set.
 
-    Within a batch `Raised` has no line, and a call that asks for too much memory at once raises
+    In a batch, `Raised` has no line, and a call that requests too much memory at once raises
     `MemoryError`.
     """
 
     outcome: Outcome
     kept: bool | None = None
-    """Whether the arguments were as before; None where nobody could look."""
+    """Whether the call left its arguments unchanged; None if this was not checked."""
     alone: bool = False
-    """Whether it was a call of its own."""
+    """Whether the call had a process of its own."""
 
 
 Calls: TypeAlias = Generator[tuple[Program, Arguments], Outcome, list[CallRun | None]]
-"""Calls to be made, one after another, each answered by its outcome; what they tell in the end.
+"""Generator that yields calls, receives their outcomes and returns the results.
 
-A run is None where it was not made, because too many before it were cut off.
+A result is None if the call was not made because too many earlier ones were cut off.
 """
 
 
 async def run_batch(
     session: Session, program: Program, sets: Sequence[Arguments], *, most_cut: int = MOST_CUT
 ) -> list[CallRun | None]:
-    """Make the calls of `in_batches` in a session.
+    """Run `in_batches` in a session.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -125,10 +126,10 @@ async def run_batch(
 
 
 def in_batches(program: Program, sets: Sequence[Arguments], *, most_cut: int = MOST_CUT) -> Calls:
-    """What each set gives, in order, in as few processes as can be.
+    """Run all argument sets in as few processes as possible; results in the order of `sets`.
 
-    A batch that is cut off or makes no sense is broken up until the set that does it is alone;
-    that one is an ordinary call. Once `most_cut` of these were cut off, the rest is given up.
+    A batch that is cut off or returns a malformed report is split until the offending set is alone;
+    that set gets an ordinary call. After `most_cut` such calls were cut off, the rest is skipped.
     """
     driver = with_driver(program, _DRIVER)
     if driver is None:
@@ -144,14 +145,14 @@ def in_batches(program: Program, sets: Sequence[Arguments], *, most_cut: int = M
             found[first : first + len(runs)] = runs
             if first + len(runs) < end:
                 waiting.appendleft((first + len(runs), end))
-            # Too long for a report: a call of its own has room for it.
+            # Results too long for a report fit into a separate call.
             waiting.extend((first + at, first + at + 1) for at, r in enumerate(runs) if r is None)
         elif outcome is None or isinstance(outcome, Raised | Refused):
             alone = yield program, sets[first]
             found[first] = CallRun(alone, alone=True)
             cut += _cut(alone)
             if outcome == alone:
-                # The module level raises, or the compiler: before any call, whatever the call.
+                # The compiler or the module level raises, so every call fails alike.
                 found[first + 1 : end] = [CallRun(alone)] * (end - first - 1)
             else:
                 # The tool breaks its driver.
@@ -162,7 +163,7 @@ def in_batches(program: Program, sets: Sequence[Arguments], *, most_cut: int = M
 
 
 def one_by_one(program: Program, sets: Sequence[Arguments], *, most_cut: int = MOST_CUT) -> Calls:
-    """Each set as a call of its own."""
+    """Run each set as a separate call."""
     found: list[CallRun | None] = [None] * len(sets)
     cut = 0
     for at, arguments in enumerate(sets):
@@ -175,10 +176,10 @@ def one_by_one(program: Program, sets: Sequence[Arguments], *, most_cut: int = M
 
 @lru_cache(maxsize=256)
 def with_driver(program: Program, template: str) -> Program | None:
-    """The program with a driver as its function; None where the function's name is not a name.
+    """Return the program with a driver as its function; None if the function's name is not valid.
 
     Args:
-        program: what is driven.
+        program: the program to drive.
         template: source of a function ``{driver}`` that calls ``{function}``; ``{chars}`` is the
             length at which messages are cut.
     """
@@ -193,7 +194,7 @@ def with_driver(program: Program, template: str) -> Program | None:
 
 
 def load_call(program: Program) -> tuple[Program, Arguments] | None:
-    """A call that does no more than run the module level and look the function up."""
+    """Return a call that only runs the module level and looks up the function."""
     driver = with_driver(program, _DRIVER)
     return None if driver is None else (driver, _request([]))
 
@@ -204,7 +205,7 @@ def _request(sets: Sequence[Arguments]) -> Arguments:
 
 
 def _pieces(first: int, end: int) -> list[tuple[int, int]]:
-    """The range in pieces, last first, as `deque.extendleft` takes them."""
+    """Split the range into pieces, in reverse order for `deque.extendleft`."""
     step = max(1, (end - first) // PARTS)
     return [(at, min(at + step, end)) for at in range(first, end, step)][::-1]
 
@@ -214,7 +215,7 @@ def _cut(outcome: Outcome) -> bool:
 
 
 def _read(text: str, most: int) -> list[CallRun | None] | None:
-    """The driver's report; None where it is none, as after a tool's mischief."""
+    """Parse the driver's report; None if it is malformed, for example forged by the tool."""
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError):
@@ -238,5 +239,5 @@ def _read(text: str, most: int) -> list[CallRun | None] | None:
 
 
 def _utf8(text: str) -> str:
-    """The text with halves of surrogate pairs as the escapes that the worker writes alone."""
+    """Replace lone surrogates by the escapes that the worker writes for a single call."""
     return text.encode("utf-8", "backslashreplace").decode()

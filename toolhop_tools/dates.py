@@ -1,4 +1,4 @@
-"""Dates in the notations that questions, answers and tools write."""
+"""Find and format dates in the notations of questions, answers and tools."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _PATTERNS = tuple(
         rf"(?<!\d){_YEAR}/(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})(?!\d)",
         rf"\b{_MONTH}\s+{_DAY}\s*,?\s+{_YEAR}\b",
         rf"(?<!\d){_DAY}\s+(?:of\s+)?{_MONTH}\s*,?\s+{_YEAR}\b",
-        # 31/01/1912 is a date where only one reading of it is.
+        # Day and month in either order, if only one order is a valid date.
         r"(?<!\d)(?P<day>1[3-9]|2\d|3[01])[/.](?P<month>0?\d|1[0-2])[/.](?P<year>\d{4})(?!\d)",
         r"(?<!\d)(?P<month>0?\d|1[0-2])/(?P<day>1[3-9]|2\d|3[01])/(?P<year>\d{4})(?!\d)",
     )
 )
 NOTATIONS = ("%Y-%m-%d", "%B %d, %Y", "%d %B %Y", "%Y/%m/%d", "%b %d, %Y", "%d %b %Y")
-"""Notations in which a date is written anew; a leading zero of the day may be left out."""
+"""Notations for rewriting a date; the day may lack its leading zero."""
 
 
 def dates_in(text: str) -> Iterator[tuple[str, dt.date]]:
-    """Every date in a text, as written and as a date; no other reading of it is tried."""
+    """Yield every date in a text, as written and parsed. Ambiguous dates are skipped."""
     for pattern in _PATTERNS:
         for found in pattern.finditer(text):
             if (date := _date(found)) is not None:
@@ -37,7 +37,7 @@ def dates_in(text: str) -> Iterator[tuple[str, dt.date]]:
 
 
 def whole_date(text: str) -> dt.date | None:
-    """The date that a text is, with nothing beside it."""
+    """Return the date if the whole text is one; else None."""
     text = text.strip()
     if len(text) > 40:
         return None
@@ -61,13 +61,13 @@ def _month(name: str) -> int:
 
 
 def notation(text: str) -> str:
-    """The notation that a date is written in; ISO where it is in none of `NOTATIONS`."""
+    """Return the notation of a date; empty if it is in none of `NOTATIONS`."""
     date = whole_date(text)
     return next((one for one in NOTATIONS if date and in_notation(date, one) == text.strip()), "")
 
 
 def in_notation(date: dt.date, form: str) -> str:
-    """A date written in a notation, the day without a leading zero where the month is a word."""
+    """Format a date, with no leading zero if the month is a word. An empty form means ISO."""
     form = form or NOTATIONS[0]
     return date.strftime(form.replace("%d", str(date.day)) if "%m" not in form else form)
 
@@ -81,7 +81,7 @@ _CODES = {"YYYY": "%Y", "MMMM": "%B", "MONTH": "%B", "MMM": "%b", "MM": "%m", "D
 
 
 def notations_named(about: str) -> list[str]:
-    """The date notations that a description names (``DD/MM/YYYY``), as `strftime` has them."""
+    """Return the date notations named in a description (``DD/MM/YYYY``), as `strftime` formats."""
     unit = re.compile(_UNIT, re.IGNORECASE)
     found = [unit.sub(lambda part: _CODES.get(part[0].upper(), "%y"), form)
              for form in _FORM.findall(about)]  # fmt: skip

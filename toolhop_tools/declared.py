@@ -1,4 +1,4 @@
-"""Which arguments a tool's schema names and requires, and whether it takes a call's."""
+"""Arguments that a tool's schema declares and requires, and whether it accepts a call."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NAMING_RULES = (
 
 
 def undeclared(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[str]:
-    """Top-level arguments that the schema does not name.
+    """Return the top-level arguments that the schema does not declare.
 
-    JSON Schema lets them pass unless `additionalProperties` says otherwise; a Python function
-    with keyword arguments does not, so a schema that is silent is read as closed. Objects inside
-    of arguments are not keyword arguments: for them JSON Schema holds as it is written.
+    JSON Schema allows them unless `additionalProperties` forbids it; a Python function with keyword
+    arguments does not, so a schema that does not say is treated as closed. Objects inside arguments
+    are not keyword arguments: JSON Schema applies to them unchanged.
     """
     if schema.get("additionalProperties", False) is not False:
         return []
@@ -36,24 +36,24 @@ def described(schema: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def declared(schema: Mapping[str, JSON]) -> list[str]:
-    """Names that the schema knows; some schemas require what they do not describe."""
+    """Names of all declared parameters, including required ones without a property schema."""
     return list(dict.fromkeys([*described(schema), *required(schema)]))
 
 
 def required(schema: Mapping[str, JSON]) -> list[str]:
-    """Names that the schema requires."""
+    """Names of the required parameters."""
     names = schema.get("required")
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def compiled(schema: Mapping[str, JSON]) -> jsonschema_rs.Validator | None:
-    """The schema ready to check arguments; None for one that is itself invalid.
+    """Compile the schema into a validator; None if the schema itself is invalid.
 
-    Of an invalid schema only `required` and the names in `properties` are held against a call:
-    `toolhop data validate` names such schemas; a model cannot fix them.
+    With an invalid schema, calls are checked only against `required` and the names in `properties`:
+    `toolhop data validate` reports such schemas, and a model cannot fix them.
     """
     try:
-        # offline: a document must not make the harness fetch a `$ref`.
+        # Offline: a document must not make the harness fetch a `$ref`.
         return jsonschema_rs.Draft202012Validator(dict(schema), offline=True)
     except (jsonschema_rs.ValidationError, ValueError):
         return None
@@ -64,7 +64,7 @@ def fits(
     schema: Mapping[str, JSON],
     arguments: Mapping[str, JSON],
 ) -> bool:
-    """Whether the simulator takes these arguments; quick also where it has a thousand faults."""
+    """Whether the simulator accepts these arguments; stops at the first fault."""
     if undeclared(schema, arguments) or not arguments.keys() >= set(required(schema)):
         return False
     try:

@@ -1,4 +1,4 @@
-"""A tool schema from a tool's source: signature, type hints and docstring, read and never run."""
+"""Draft a tool schema from source (signature, type hints and docstring) without running it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCALARS = {"str": "string", "int": "integer", "float": "number", "bool": "boolea
 ALLOWED = (
     "str, int, float, bool, list, list[T], dict, dict[str, T], Literal[...], or one of them | None"
 )
-"""Type hints that a schema can be made of."""
+"""Type hints that can become a schema."""
 LISTS = ("list", "List", "Sequence", "tuple")
 OBJECTS = ("dict", "Dict", "Mapping")
 
@@ -24,33 +24,34 @@ DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class CannotDraft(ToolsError):
-    """No schema can be made of a source; says at which line, and what to write instead."""
+    """The source cannot become a schema; the message names the line and what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A tool schema in ToolHop's form, and what its author has yet to say."""
+    """A tool schema in ToolHop's form, and what its author still has to add."""
 
     schema: dict[str, JSON]
-    """With `name`, `description` and `parameters` (a JSON Schema)."""
+    """Object with `name`, `description` and `parameters` (a JSON Schema)."""
     missing: tuple[str, ...]
-    """In words, such as a parameter without a description."""
+    """Missing parts in words, such as a parameter without a description."""
 
 
 def draft(source: str, function: str | None = None, *, file_name: str = "") -> Draft:
-    """Read the schema of a function.
+    """Draft the schema of a function.
 
-    The description is the docstring's first paragraph; a parameter's stands under ``Args:`` as
-    ``name: text``. A parameter without a default is required; a default that is JSON is stated.
+    The description is the docstring's first paragraph; parameters are described under ``Args:`` as
+    ``name: text``. A parameter without a default is required; a default that is JSON is included.
 
     Args:
-        source: of the tool.
-        function: its name; if None that of the file, as data sets have it, or the only public one.
-        file_name: of the source, without its suffix.
+        source: source of the tool.
+        function: name of the function; if None, the one named like the file, as in data sets, or
+            the only public one.
+        file_name: name of the source file without its suffix.
 
     Raises:
-        CannotDraft: the source cannot be parsed, has no such function, or a parameter that no
-            JSON Schema is like.
+        CannotDraft: the source cannot be parsed, has no such function, or has a parameter whose
+            type JSON Schema cannot express.
     """
     found = _function(source, function, file_name)
     text = inspect.cleandoc(ast.get_docstring(found) or "")
@@ -114,7 +115,7 @@ def _function(source: str, wanted: str | None, file_name: str) -> ast.FunctionDe
 
 
 def _parameters(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-    """Parameters in order, each with its default."""
+    """Yield the parameters in order, each with its default."""
     taken = function.args
     for star in (taken.vararg, taken.kwarg):
         if star is not None:
@@ -148,7 +149,7 @@ def _typed(parameter: ast.arg) -> dict[str, JSON]:
 
 
 def _schema(hint: ast.expr) -> dict[str, JSON]:
-    """A type hint as JSON Schema. Raises ValueError: it is none that JSON has."""
+    """Convert a type hint to JSON Schema. Raises ValueError: the hint is not a JSON type."""
     match hint:
         case ast.Constant(value=str() as text):
             return _schema(ast.parse(text, mode="eval").body)
@@ -188,7 +189,7 @@ def _generic(name: str, parts: list[ast.expr]) -> dict[str, JSON]:
 
 
 def _union(parts: list[ast.expr]) -> dict[str, JSON]:
-    """Several types at once; None among them says that there is a default, not that it is given."""
+    """Combine several types; None is dropped: it marks a default, not a value to pass."""
     found = [
         _schema(part)
         for part in parts
@@ -200,7 +201,7 @@ def _union(parts: list[ast.expr]) -> dict[str, JSON]:
 
 
 def _value(default: ast.expr) -> JSON:
-    """A default as JSON; None where it is None, or not in the text."""
+    """Return a default as JSON; None if it is None or not a literal."""
     try:
         value: JSON = ast.literal_eval(default)
     except ValueError:
@@ -212,7 +213,7 @@ _ENTRY = re.compile(r"^(\s+)(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 
 
 def _described(docstring: str) -> Mapping[str, str]:
-    """What stands under ``Args:`` (or ``Parameters:``), by name."""
+    """Parse the entries under ``Args:`` (or ``Parameters:``), by name."""
     found: dict[str, str] = {}
     within, indent, name = False, "", ""
     for line in docstring.splitlines():

@@ -1,7 +1,7 @@
-"""English by lists: words that say nothing, plurals, number words, marks, and names in a sentence.
+"""Word lists and rules of thumb for English: function words, plurals, numbers, names.
 
-Every table of English words that rules use stands here. The rules are rules of thumb: whatever
-takes reading is left to readers. Pure.
+Every table of English words that rules use is in this module. Anything that requires reading
+comprehension is left to readers. No side effects.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _FUNCTION = (
     "neither many much no such other another same again always never still yet now counts"
 )
 FUNCTION_WORDS = frozenset(words(_FUNCTION))
-"""Words of grammar: neither what is counted nor what something is."""
+"""Function words: they neither name a quantity nor identify anything."""
 _JOINT = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
-"""Where names such as `birth_date` and `birthDate` are joined."""
+"""Boundaries at which names such as `birth_date` and `birthDate` are split."""
 
 
 def apart(text: str) -> tuple[str, ...]:
-    """The words of a text, names such as `birthDate` taken apart."""
+    """Split a text into words, names such as `birthDate` included."""
     return words(_JOINT.sub(" ", text))
 
 
@@ -53,7 +53,7 @@ _F = ("wol", "lea", "shel", "hal", "sel", "cal", "thie", "loa", "el", "hoo", "sc
 
 @lru_cache(maxsize=8192)
 def singular(word: str) -> str:
-    """The word for one of what a word in small letters is for several of; else the word itself."""
+    """Return the singular of a lower-case word; the word itself if it is not a plural."""
     ends = word.endswith
     if word in _IRREGULAR:
         return _IRREGULAR[word]
@@ -75,7 +75,7 @@ def singular(word: str) -> str:
 
 
 def stems(found: Iterable[str]) -> tuple[str, ...]:
-    """Words in one form for singular and plural."""
+    """Normalize words so that singular and plural are the same."""
     return tuple(map(singular, found))
 
 
@@ -97,17 +97,17 @@ DIGITS: Mapping[str, str] = {
     **COUNTS, **ORDINALS, "zero": "0", "zeros": "0", "one": "1", "ones": "1", "once": "1",
     "twice": "2",
 }  # fmt: skip
-"""Every word that stands for a number."""
+"""Every word for a number."""
 SCALES: Mapping[str, int] = {
     "hundred": 2, "thousand": 3, "k": 3, "million": 6, "m": 6, "billion": 9, "trillion": 12,
 }  # fmt: skip
-"""Words and letters after a number, with the power of ten that they stand for."""
+"""Words and letters that scale a number, with the power of ten."""
 BASES: Mapping[str, str] = {"binary": "2", "octal": "8", "hexadecimal": "16", "hex": "16"}
-"""Numeral systems by name: the number is what a tool that converts is given."""
+"""Numeral systems by name, with the base that conversion tools take."""
 
 
 def spelled(number: int) -> tuple[str, ...]:
-    """The words of a whole number from 0 to 999,999,999, without *and*; none of any other."""
+    """Words of a whole number from 0 to 999,999,999, without *and*; empty for any other."""
     if not 0 <= number < 10**9:
         return ()
     for word, size in (("million", 10**6), ("thousand", 1000), ("hundred", 100)):
@@ -122,7 +122,7 @@ def spelled(number: int) -> tuple[str, ...]:
 
 
 def roman(number: int) -> str:
-    """A whole number from 1 to 9,999 in Roman numerals, in small letters; empty for any other."""
+    """Lower-case Roman numeral of a whole number from 1 to 9,999; empty for any other."""
     if not 0 < number < 10_000:
         return ""
     signs = zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
@@ -142,12 +142,12 @@ _FROM_ZERO = re.compile(
 
 
 def counts_from_zero(text: str) -> bool:
-    """Whether a description says that the first place is 0."""
+    """Whether a description says that positions are counted from 0."""
     return _FROM_ZERO.search(text) is not None
 
 
 def places_named(text: str) -> list[int]:
-    """The places that a text counts to, in order: 3 for *third*."""
+    """Return the positions named in a text, in order: 3 for *third*."""
     return sorted({int(ORDINALS[word]) for word in words(text) if word in ORDINALS})
 
 
@@ -163,16 +163,16 @@ _MARKS: Mapping[str, str] = {
     "|": "pipe",
     "*": "asterisk",
 }
-"""Marks with the words that name them."""
+"""Punctuation marks with the words that name them."""
 
 
 def is_mark(value: object) -> bool:
-    """Whether a value is a mark of punctuation that has a name."""
+    """Whether a value is a punctuation mark that has a name."""
     return isinstance(value, str) and value in _MARKS
 
 
 def marks_named(text: str) -> list[str]:
-    """The marks that a text names."""
+    """Return the marks that a text names."""
     found = stems(words(text))
     return [mark for mark, names in _MARKS.items() if not set(names.split()).isdisjoint(found)]
 
@@ -182,10 +182,10 @@ def marks_named(text: str) -> list[str]:
 PARTICLES = words(
     "de da do di du des del dell della la le las los el al bin ibn dos das von van der den zu y e"
 )
-"""Small words within the names of people and places."""
+"""Small words in the names of people and places."""
 NAME_JOINTS = frozenset({"&", *PARTICLES, *words("of the in on at a an and for to from with by")})
 NAME_JOINTS |= frozenset(words("or as i"))
-"""Small words that names have within them."""
+"""Small words that may occur inside a name."""
 _ASKING = frozenset(
     words(
         "what who whom whose which when where how why in on is was are were did does do the a an at"
@@ -194,16 +194,17 @@ _ASKING = frozenset(
         " divide join combine concatenate reverse remove replace convert spell"
     )
 )
-"""Words that a question opens with: their capital makes no name."""
+"""Words that open a question: their capital letter does not mark a name."""
 _ORDERS = re.compile(r"(?:each|every|all|both|the|an?|this|these) [a-z'\"“‘]|['\"“‘]\w")
-"""What follows a verb that opens a question: ``Shift each letter``, ``Encode 'abc'``."""
+"""Continuations that mark the opening verb of a request: ``Shift each letter``, ``Encode
+'abc'``."""
 _QUOTED = re.compile(r"\"([^\"]{1,120})\"|“([^”]{1,120})”|(?<![\w])'([^']{1,120})'(?!\w)")
 _LETTER = re.compile(r"\b[Ll]etters? ([a-zA-Z])\b")
 _LETTERS = re.compile(r"(?<![\w.'’])([A-Z]),? (?:and|or|to) ([A-Z])(?![\w'’]|\.\w)")
 
 
 def quoted(text: str) -> Iterator[str]:
-    """What stands in quotes, and single letters that are spoken of."""
+    """Yield quoted parts, and single letters that the text refers to."""
     for groups in _QUOTED.findall(text):
         if found := "".join(groups).strip():
             yield found
@@ -213,9 +214,9 @@ def quoted(text: str) -> Iterator[str]:
 
 
 def names(sentence: str) -> list[str]:
-    """Runs of capitalised words; each also in its parts where it may be several names.
+    """Return runs of capitalised words, and the parts of a run that may be several names.
 
-    Small words that names have may stand between the words. A name in small letters is missed.
+    Small words may occur inside a name. Lower-case names are missed.
     """
     found: list[str] = []
     for run in _runs(sentence.split()):
@@ -262,7 +263,7 @@ def _clean(name: str) -> str:
 
 
 def _parts(name: str) -> Iterator[str]:
-    """Shorter readings of a run: without the article or asking word, split at small words."""
+    """Yield shorter readings of a run: without article or question word, split at small words."""
     first, _, rest = name.partition(" ")
     if rest and (bare(first) in _ASKING or first.isdigit()):
         yield rest
@@ -274,13 +275,13 @@ def _parts(name: str) -> Iterator[str]:
 
 
 def listed(name: str) -> tuple[str, ...]:
-    """The names in a run of several, such as ``Ann, Bob and Cy``."""
+    """Return the names in a list such as ``Ann, Bob and Cy``."""
     pieces = (piece.strip() for piece in re.split(r",? (?:and|or|&) |, ", name))
     return tuple(piece for piece in pieces if piece)
 
 
 def tail(question: str) -> Iterator[str]:
-    """What stands at the question's end, after its last small words: a name in small letters."""
+    """Yield the end of the question after its last small words: possibly a lower-case name."""
     text = question.strip().rstrip("?. ")
     for found in re.finditer(r"\b(?:of|in|by|for|is|was|the|been|at)\s+", text):
         rest = text[found.end() :]

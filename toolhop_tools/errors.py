@@ -1,11 +1,11 @@
-"""Faults of data files, as lists of problems a person can fix.
+"""Errors in data files, as lists of problems that a person can fix.
 
 ToolsError
 ├── DataError             the data cannot be used; `problems` lists every fault, not the first
-│   ├── DataNotFound      nothing at that name or path; nothing was read
+│   ├── DataNotFound      no data set has that name or path
 │   ├── DataNotFetched    a known data set that is not on this machine yet
-│   └── BadChoice         an id, a pattern or a limit that fits no item
-└── FetchError            a download or import did not end with the pinned file
+│   └── BadChoice         an id, a pattern or a limit that matches no item
+└── FetchError            a download or import did not give the pinned file
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pydantic_core import ValidationError
 from toolhop_sandbox.outcome import JSON
 
 PRINTED = 50
-"""Problems that the text of a `DataError` lists; the rest are counted."""
+"""Number of problems in the text of a `DataError`; the rest are only counted."""
 
 ProblemLevel: TypeAlias = Literal["error", "finding"]
-"""An ``error`` makes its row unusable; a ``finding`` is suspicious, and the row is used."""
+"""An ``error`` makes its row unusable; a ``finding`` is suspicious, but the row is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class DataProblem:
     rule: str
     """Short stable name, such as ``wrong-type``."""
     where: str
-    """The row: ``id 127``, or ``row 3`` (from 1) or ``line 3`` where it has no usable id."""
+    """The row: ``id 127``, or ``row 3`` / ``line 3`` (counted from 1) if it has no usable id."""
     field: str
     """Path within the row, such as ``tools[2].parameters``."""
     expected: str
@@ -51,14 +51,14 @@ class DataProblem:
 
 
 class ToolsError(Exception):
-    """Base of this layer's faults."""
+    """Base class of this package's errors."""
 
 
 class DataError(ToolsError):
-    """The data cannot be used as asked.
+    """The data cannot be used as requested.
 
-    `problems` holds every error found, in the order of the file. `fix` says what to do where
-    that is more than correcting the fields named.
+    `problems` lists every error found, in file order. `fix` says what to do if correcting the named
+    fields is not enough.
     """
 
     def __init__(
@@ -81,19 +81,19 @@ class DataError(ToolsError):
 
 
 class DataNotFound(DataError):
-    """No data set of that name and no file at that path."""
+    """No data set has that name and no file has that path."""
 
 
 class DataNotFetched(DataError):
-    """The data set is known, and its file is not in the cache folder."""
+    """The data set is known, but its file is not in the cache folder."""
 
 
 class BadChoice(DataError):
-    """What was asked for names no item of the data set; the data itself may be sound."""
+    """The requested ids, pattern or limit match no item; the data itself may be sound."""
 
 
 class FetchError(ToolsError):
-    """The file could not be had, or was not the pinned one. Nothing was kept."""
+    """The file could not be fetched, or is not the pinned one. Nothing was stored."""
 
     def __init__(self, message: str, *, fix: str) -> None:
         super().__init__(f"{message}\n  fix: {fix}")
@@ -102,13 +102,14 @@ class FetchError(ToolsError):
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 row``, ``2 rows``."""
+    """Return the number with its noun, such as ``1 row`` or ``2 rows``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def why(error: Exception) -> str:
-    """What stands in the way of reading a file, in a line, without the path, which the message
-    names anyway; of what does not validate the first place, without what stands there.
+    """Return one line on why a file cannot be read, without the path, which the message names.
+
+    For a validation error: the first place that fails, without the value found there.
     """
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
@@ -118,13 +119,13 @@ def why(error: Exception) -> str:
 
 
 def faults(error: ValidationError) -> list[str]:
-    """What does not validate, each with its place; what stands there is not said."""
+    """Describe each place that fails validation, without the values found there."""
     rows = error.errors(include_url=False, include_context=False, include_input=False)
     return [f"{'.'.join(map(str, row['loc'])) or 'the reply'}: {row['msg']}" for row in rows]
 
 
 def shown(value: object) -> str:
-    """A value in few words, for the ``given`` of a problem: its kind, and a short one's text."""
+    """Describe a value briefly for the ``given`` of a problem: its kind, and its text if short."""
     match value:
         case None:
             return "null"

@@ -1,7 +1,7 @@
-"""Example calls that a tool's source holds: at module level, in comments, in docstrings.
+"""Find example calls in a tool's source: at module level, in comments, in docstrings.
 
 ToolHop ships no gold calls, but most of its sources end with a call of the function on the values
-of its own question. Found here by reading alone; nothing is run.
+of its own question. The source is parsed and never run.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from toolhop_tools.pairing import NO_LITERAL, literal_value, parse_source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_CHARS = 4000
-"""Length of a call in prose beyond which its closing parenthesis is not looked for."""
+"""Length of a call in prose, in characters, beyond which its closing parenthesis is not sought."""
 MOST_CALLS = 200
-"""Calls that are looked at in one comment or docstring."""
+"""Maximum number of calls examined in one comment or docstring."""
 
 
 @lru_cache(maxsize=64)
 def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
-    """Arguments of the example calls in a program's source, in order, each once.
+    """Return the distinct arguments of the example calls in a program's source, in order.
 
     Calls at module level come first, then those in comments and docstrings. Positional arguments
-    are given the function's own parameter names. Left out are calls whose arguments are no
-    literals, or not JSON; a source that does not parse has none.
+    are mapped to the function's parameter names. Calls with arguments that are not literals, or not
+    JSON, are left out; a source that does not parse has no examples.
     """
     tree = parse_source(program.source)
     function = _function(tree, program.function) if tree else None
@@ -56,7 +56,7 @@ def _function(tree: ast.Module, name: str) -> Function | None:
 
 
 def _calls(tree: ast.Module, function: Function, program: Program) -> Iterator[ast.Call]:
-    """Calls of `function` that stand outside of any definition, in the source and its prose."""
+    """Yield calls of `function` outside any definition, in the source and its prose."""
     for statement in tree.body:
         if not isinstance(statement, Function | ast.ClassDef):
             yield from _calls_in(statement, function.name)
@@ -74,7 +74,7 @@ def _calls_in(node: ast.AST, name: str) -> Iterator[ast.Call]:
 
 
 def _prose(tree: ast.Module, source: str) -> Iterator[str]:
-    """Comment blocks and docstrings."""
+    """Yield comment blocks and docstrings."""
     block: list[str] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -92,11 +92,11 @@ def _prose(tree: ast.Module, source: str) -> Iterator[str]:
 
 
 _DOCTEST_LINE = re.compile(r"^\s*\.\.\. ?", re.MULTILINE)
-"""The second line, and those after it, of an example in a docstring."""
+"""Continuation line of a doctest example."""
 
 
 def _call_texts(text: str, name: str) -> Iterator[str]:
-    """Every `name(...)` in prose, up to its closing parenthesis."""
+    """Yield every `name(...)` in prose, up to its closing parenthesis."""
     text = _DOCTEST_LINE.sub("", text)
     for found in islice(re.finditer(rf"\b{re.escape(name)}\s*\(", text), MOST_CALLS):
         depth, quote, escaped = 0, "", False
@@ -117,7 +117,7 @@ def _call_texts(text: str, name: str) -> Iterator[str]:
 
 
 def _constants(tree: ast.Module) -> dict[str, JSON]:
-    """Module-level names that are assigned a literal."""
+    """Literal values assigned to names at module level."""
     found: dict[str, JSON] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
@@ -132,7 +132,7 @@ def _constants(tree: ast.Module) -> dict[str, JSON]:
 
 
 def _bound(call: ast.Call, function: Function, known: Mapping[str, JSON]) -> dict[str, JSON] | None:
-    """The call's arguments by parameter name, or None where they are not plain."""
+    """Return the call's arguments by parameter name; None if they are not literals."""
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
     if len(call.args) > len(names):
         return None
@@ -154,7 +154,7 @@ def _bound(call: ast.Call, function: Function, known: Mapping[str, JSON]) -> dic
 
 
 def _value(node: ast.expr, known: Mapping[str, JSON]) -> JSON:
-    """A literal's value as JSON has it, names of constants replaced. Raises `NO_LITERAL`."""
+    """Return a literal as JSON, resolving names of constants. Raises `NO_LITERAL`."""
     return (
         known[node.id] if isinstance(node, ast.Name) and node.id in known else literal_value(node)
     )

@@ -1,4 +1,4 @@
-"""Whether what a tool returned says that it failed: tools report failure in band as well."""
+"""Detect errors that a tool reports in its return value instead of raising."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from toolhop_sandbox.outcome import JSON, Returned
 
 _NO_ERROR = frozenset({"", "none", "null", "no", "no error", "n/a", "ok"})
 OPENING_CHARS = 400
-"""Characters of a text that are looked at for the report of an error."""
+"""Characters at the start of a text that are searched for an error report."""
 _NUMBER_ONLY = r"[-+±]?\s*[\d.,]+\s*%?\s*$"
 _ERROR_TEXT = re.compile(
     rf"""(?:
@@ -31,7 +31,7 @@ _ERROR_TEXT = re.compile(
 
 
 def result_value(outcome: Returned) -> JSON:
-    """What a tool returned; None for what is nested too deeply to be looked into."""
+    """Parse what a tool returned; None if it is too deeply nested."""
     try:
         value: JSON = json.loads(outcome.json_text)
     except RecursionError:
@@ -42,19 +42,20 @@ def result_value(outcome: Returned) -> JSON:
 def tells_of_error(value: JSON) -> bool:
     """Whether a returned value says that the tool failed.
 
-    Tools report failure in band: of the 253 tools in 60 items of ToolHop, those that report one
-    return an object with a text under `error`, or a text that begins with "Error:". Counted are
+    Tools report failure in band: of the 253 tools in 60 items of ToolHop, those that report
+    errors return an object with a text under `error`, or a text that begins with "Error:". The
+    following count as errors:
 
-    - a text that opens like a report of an error: "Error: ...", "ValueError: ...", "An
+    - a text that begins like an error report: "Error: ...", "ValueError: ...", "An
       unexpected error occurred", "Error while reading ...";
-    - an object that has a text, an object, a list or `true` under `error`, `error_message` or
-      `exception`, or has `"success": false` or `"status": "error"`;
-    - an object with something under `errors` and no other result beside it;
-    - any of these alone in a list.
+    - an object with a text, an object, a list or `true` under `error`, `error_message` or
+      `exception`, or with `"success": false` or `"status": "error"`;
+    - an object with a non-empty `errors` and no other result;
+    - any of these as the only element of a list.
 
-    A number is none: `{"error": 0.5}` and "Error: 0.5" are results of a measurement. Nor is a text
-    that is about errors ("Error analysis"), one that reports nothing found, or `"status":
-    "failed"`, which may be what was asked for, as of a mission.
+    Numbers do not count: `{"error": 0.5}` and "Error: 0.5" are measurements. Neither does a text
+    about errors ("Error analysis"), a report that nothing was found, or `"status": "failed"`, which
+    may be the requested information, for example about a mission.
     """
     if isinstance(value, list) and len(value) == 1:
         return tells_of_error(value[0])

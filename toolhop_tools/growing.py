@@ -1,4 +1,4 @@
-"""A file that grows by whole lines, and that one process writes at a time."""
+"""Append-only files of whole lines with a single writer at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from toolhop_tools.secrets import redacted_bytes
 
 
 def locked(descriptor: int) -> bool:
-    """Whether the lock could be had; a file system that knows no locks gives it to everyone."""
+    """Take an exclusive lock; False if another process has it.
+
+    On a file system without locks this always succeeds.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -31,9 +34,9 @@ def locked(descriptor: int) -> bool:
 
 
 def append(descriptor: int, line: bytes, *, sync: bool) -> None:
-    """Add a line, redacted, or nothing: a part of one that did not fit is taken away again.
+    """Append a redacted line, or nothing: a partly written line is removed.
 
-    `sync` has it on the disk before this returns; a line that the disk refuses then goes as well.
+    With `sync`, the line is on disk on return; a line that the disk refuses is removed as well.
     """
     before = os.lseek(descriptor, 0, os.SEEK_END)
     try:
@@ -49,7 +52,7 @@ def append(descriptor: int, line: bytes, *, sync: bool) -> None:
 
 
 def last_end(descriptor: int) -> tuple[int, bytes]:
-    """Where the last whole line ends, and the piece behind it that a kill may have left."""
+    """Return the end of the last whole line and any fragment after it, as a kill may leave."""
     with open(descriptor, "rb", closefd=False) as file:
         file.seek(0)
         whole, end, piece = file.read().rpartition(b"\n")
@@ -57,22 +60,21 @@ def last_end(descriptor: int) -> tuple[int, bytes]:
 
 
 class RowFile(ABC):
-    """A file of JSON rows, read at once and then added to.
+    """A file of JSON rows, read at once and then appended to.
 
-    A kill leaves at most one line without its end. It is passed over, and taken away before more
-    is added.
+    A kill leaves at most one unfinished line. It is ignored, and removed before the next append.
     """
 
     fault: ClassVar[type[ToolsError]]
-    """What is raised."""
+    """Exception class to raise."""
     wanted: ClassVar[str]
-    """What a line has to be, in words."""
+    """Description of a valid line, for error messages."""
 
     def __init__(self, path: Path) -> None:
-        """Read what is there; a file that does not exist is empty.
+        """Read the existing rows; a missing file counts as empty.
 
         Raises:
-            ToolsError: as `fault`: it cannot be read, or has a line that does not fit.
+            ToolsError: as `fault`: the file cannot be read, or a line is not valid.
         """
         self.path = path
         self._descriptor = -1
@@ -92,18 +94,16 @@ class RowFile(ABC):
 
     @abstractmethod
     def take(self, row: dict[str, Any]) -> None:
-        """Keep a row in memory; raises `KeyError`, `TypeError` or `ValueError` if it does not
-        fit.
-        """
+        """Store a row in memory. Raises `KeyError`, `TypeError` or `ValueError` if invalid."""
 
     def open(self, *, lock: bool = False) -> None:
-        """Have rows added.
+        """Open the file for appending.
 
         Args:
-            lock: whether no other process may have it open so.
+            lock: whether to exclude other processes that also lock.
 
         Raises:
-            ToolsError: as `fault`: it cannot be written, or another process writes it.
+            ToolsError: as `fault`: the file cannot be written, or another process is writing it.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,10 +116,10 @@ class RowFile(ABC):
             raise self._cannot("written", error) from None
 
     def append(self, row: Mapping[str, JSON]) -> None:
-        """Write a row; it is on the disk when this returns.
+        """Append a row and store it in memory; it is on disk on return.
 
         Raises:
-            ToolsError: as `fault`: it cannot be written.
+            ToolsError: as `fault`: the file cannot be written.
         """
         line = json.dumps(row, ensure_ascii=False) + "\n"
         try:

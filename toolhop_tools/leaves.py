@@ -1,4 +1,4 @@
-"""The scalars of a call's arguments, each with what the schema says of its place. Pure."""
+"""The scalar values in a call's arguments, with their schemas. No side effects."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from toolhop_tools.words import scalars
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A scalar in a call, with what the schema says of its place."""
+    """A scalar in a call's arguments, with its schema."""
 
     path: tuple[str | int, ...]
     value: JSON
     schema: Mapping[str, JSON]
     about: str
-    """The parameter's name, and the descriptions on the way to the leaf."""
+    """Name of the parameter and all descriptions on the path to the leaf."""
 
     @property
     def name(self) -> str:
-        """The name nearest to the leaf."""
+        """Property name nearest to the leaf."""
         return next(str(step) for step in reversed(self.path) if isinstance(step, str))
 
     @property
     def choices(self) -> list[JSON]:
-        """The values that the schema lists for it."""
+        """Values that the schema's ``enum`` allows; empty if it has none."""
         found = self.schema.get("enum")
         return found if isinstance(found, list) else []
 
     @property
     def is_option(self) -> bool:
-        """Whether it says how to ask, and not about what: a choice, a truth value, nothing."""
+        """Whether it is an option (a choice, a boolean or null), not a subject of the call."""
         chosen = bool(self.choices) and not isinstance(self.value, int | float)
         return chosen or isinstance(self.value, bool) or self.value is None
 
 
 def resolved(schema: Mapping[str, JSON], root: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """The schema that a local reference leads to, else the schema itself."""
+    """Follow a local ``$ref``; the schema itself if it has none."""
     target = schema.get("$ref")
     if not isinstance(target, str) or not target.startswith("#/"):
         return schema
@@ -51,7 +51,7 @@ def resolved(schema: Mapping[str, JSON], root: Mapping[str, JSON]) -> Mapping[st
 
 
 def inner(schema: Mapping[str, JSON], step: str | int, root: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The schema of a property or of a list's elements."""
+    """Return the schema of a property or of a list's elements."""
     known = resolved(schema, root)
     found = known.get("items")
     if isinstance(step, str):
@@ -60,7 +60,7 @@ def inner(schema: Mapping[str, JSON], step: str | int, root: Mapping[str, JSON])
 
 
 def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Leaf]:
-    """The scalars of a call, in order."""
+    """Return the scalars of a call, in order."""
     found = []
     for path, value in scalars(dict(arguments)):
         own, about = schema, ""
@@ -75,7 +75,7 @@ def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Le
 def with_value(
     arguments: Mapping[str, JSON], path: Sequence[str | int], value: JSON
 ) -> dict[str, JSON]:
-    """The arguments with another value at a leaf's path."""
+    """Return the arguments with the value at the path replaced."""
     name = str(path[0])
     return {**arguments, name: _placed(arguments.get(name), path[1:], value)}
 

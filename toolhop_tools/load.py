@@ -1,4 +1,4 @@
-"""Data sets by name or path, and the choice of items from one."""
+"""Load data sets by name or path, and choose items from one."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ READERS = Registry(
         "worlds": "toolhop_tools.readers.worlds:READER",
     },
 )
-"""Readers by the names of data sets. A package of one's own adds a `Reader` by an entry point."""
+"""Readers by data set name. Your package can add a `Reader` by an entry point."""
 
 
 def load(
     name_or_path: str | Path, *, last_wins: bool = False, skip_broken: bool = False
 ) -> DataSet:
-    """A data set of which every row can be used.
+    """Load a data set in which every row can be used.
 
     Args:
-        name_or_path: the name of a reader, such as ``builtin`` or ``toolhop``, alone or with what
-            it is to read (``toolhop:rows.json``); or a path, read by the benchmark whose first row
-            it has: else a file in ToolHop's official format (``.json`` or ``.jsonl``), a folder as
-            one laid out like the built-in set (`toolhop_tools.readers.folder`). ``./builtin`` is
-            a path.
+        name_or_path: the name of a reader, such as ``builtin`` or ``toolhop``, optionally with what
+            to read (``toolhop:rows.json``); or a path. A path is read by the benchmark that its
+            first row matches; otherwise a file is read as ToolHop's official format (``.json`` or
+            ``.jsonl``) and a folder as the built-in set's layout (`toolhop_tools.readers.folder`).
+            ``./builtin`` is a path.
         last_wins: official behaviour for tools that share a name (`toolhop.survey`).
-        skip_broken: leave out rows with errors, as long as any can be used.
+        skip_broken: leave out rows with errors, as long as at least one can be used.
 
     Raises:
-        DataNotFound: no reader of that name, nothing at that path.
+        DataNotFound: no reader has that name and nothing is at that path.
         DataNotFetched: ``toolhop`` is not in the cache folder.
         DataError: lists every row that cannot be used.
         BadPackage: the reader of an installed package cannot be used.
@@ -57,7 +57,7 @@ def load(
 
 
 def survey(name_or_path: str | Path, *, last_wins: bool = False) -> Survey:
-    """The same with errors and findings as values; raises where nothing could be read."""
+    """As `load`, but return errors and findings as values; raises if nothing could be read."""
     given = str(name_or_path)
     name, colon, path = given.partition(":")
     try:
@@ -79,7 +79,7 @@ def survey(name_or_path: str | Path, *, last_wins: bool = False) -> Survey:
 
 
 def readers() -> dict[str, Reader]:
-    """Every reader by name: the product's own, then those of installed packages.
+    """Return every reader by name: built-in ones first, then those of installed packages.
 
     Raises:
         BadPackage: the reader of an installed package cannot be used.
@@ -92,10 +92,10 @@ def _named(names: Iterable[str]) -> dict[str, Reader]:
 
 
 def source_of(name: str) -> Source:
-    """The official files of a data set.
+    """Return the official files of a data set.
 
     Raises:
-        KeyError: none are known.
+        KeyError: the data set has no known files.
         BadPackage: the reader of an installed package cannot be used.
     """
     reader = READERS.get(name)
@@ -105,14 +105,14 @@ def source_of(name: str) -> Source:
 
 
 def licence_of(name: str) -> str:
-    """The licence that a data set is published under, by its name; empty where it is not known."""
+    """Return the licence of a data set by its name; empty if unknown."""
     if name == "builtin":
         return "Apache-2.0"  # the project's own
     return source_of(name).licence if name in READ else ""
 
 
 def _reader(name: str, colon: str) -> Reader | None:
-    """The reader that is named; None for a path, which wins over other packages' readers."""
+    """Return the named reader; None for a path, which precedes other packages' readers."""
     is_path = not name.isidentifier() or (not colon and Path(name).exists())
     if name not in READERS.own and is_path:
         return None
@@ -123,7 +123,7 @@ def _reader(name: str, colon: str) -> Reader | None:
 def _unknown(name: str) -> DataNotFound:
     try:
         found = readers()
-    except BadPackage:  # another package's fault: what was asked for has no part in it
+    except BadPackage:  # the fault of another package, unrelated to the request
         found = _named(READERS.own)
     known = [one for one, reader in found.items() if not reader.wants_path]
     near = get_close_matches(name, known, n=1)
@@ -138,17 +138,17 @@ def _unknown(name: str) -> DataNotFound:
 def select(
     dataset: DataSet, *, limit: str | None = None, sample_ids: Sequence[str] = ()
 ) -> Sequence[Item]:
-    """Some of the items, in their order in the data set.
+    """Choose items, in data set order.
 
     Args:
-        dataset: where to choose from.
-        limit: ``10`` for the first ten, ``10-20`` for the tenth to the twentieth (from 1, both
-            included); counted after `sample_ids`. A range may reach past the end.
-        sample_ids: ids, or patterns as ``geography-*``; all items if empty.
+        dataset: the data set to choose from.
+        limit: ``10`` for the first ten, ``10-20`` for the tenth to the twentieth (from 1,
+            inclusive); applied after `sample_ids`. A range may extend past the end.
+        sample_ids: ids, or patterns such as ``geography-*``; all items if empty.
 
     Raises:
-        BadChoice: an id that is not there (with the nearest that are), a pattern or a range that
-            matches nothing, a limit of another form.
+        BadChoice: an unknown id (the message lists the nearest ones), a pattern or range that
+            matches nothing, or a malformed limit.
     """
     items = _by_ids(dataset, sample_ids) if sample_ids else dataset.items
     if limit is None:

@@ -1,9 +1,9 @@
-"""Items and tools as values: what every reader of a data set yields.
+"""Items and tools as values: the common output of all data set readers.
 
 The shape of ToolHop's items follows its paper (section 3; data file `ToolHop.json`): an item is a
-question whose answer is reached over hops; a hop is a sub-question with a gold sub-answer and the
-tool that was made for it. An item of another benchmark has no hops: its gold is that benchmark's
-own JSON, and its tools are those of no hop.
+question answered in hops, and a hop is a sub-question with a gold sub-answer and the tool made for
+it. An item of another benchmark has no hops: its gold is that benchmark's own JSON, and its tools
+belong to no hop.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from toolhop_tools.notebook_table import table
 from toolhop_tools.reading import Reading
 
 TOOLHOP = "toolhop"
-"""The benchmark of an item that names no other."""
+"""Benchmark of an item that does not name one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool as a model is shown it."""
+    """A tool as shown to a model."""
 
     name: str
-    """Unique within the item; a second tool of one name is called ``name_2``."""
+    """Unique within the item; a second tool of the same name becomes ``name_2``."""
     description: str
     parameters: Mapping[str, JSON]
     """JSON Schema of the arguments object."""
 
     def to_openai(self) -> dict[str, JSON]:
-        """The entry of an OpenAI request's ``tools`` list."""
+        """Return the entry for an OpenAI request's ``tools`` list."""
         function: dict[str, JSON] = {
             "name": self.name,
             "description": self.description,
@@ -49,76 +49,81 @@ class ToolSchema:
 
 @dataclass(frozen=True, slots=True)
 class RecordedTable:
-    """Results that were recorded, looked up by the arguments of a call; nothing runs."""
+    """Recorded results, looked up by a call's arguments; nothing runs."""
 
     results: Mapping[str, Outcome]
-    """By the `canonical` text of the arguments."""
+    """Outcomes by the `canonical` text of the arguments."""
     default: Outcome
-    """What a call with any other arguments gives."""
+    """Outcome of a call with any other arguments."""
     instruction: str = ""
-    """Where given, a model may answer such calls in the place of the default, if a run has one:
-    instructions to it, as of `Simulated`."""
+    """Instructions for a model that may answer unrecorded calls instead of `default`, if the run
+    has such a model (as in `Simulated`). Empty: `default` always answers."""
     made: bool = False
-    """The default is a result made up in the form of the tool's own, and none that it gave."""
+    """Whether `default` was made up in the form of the tool's results instead of recorded."""
 
     def recorded(self, arguments: Mapping[str, JSON]) -> Outcome | None:
-        """The outcome that was recorded for these arguments, if one was."""
+        """Return the outcome recorded for these arguments; None if there is none."""
         return self.results.get(canonical(dict(arguments)))
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A model answers calls in the tool's place."""
+    """A tool whose calls are answered by a model."""
 
     instruction: str
-    """Instructions to that model: what the tool does, and how to answer."""
+    """Instructions for that model: what the tool does and how to answer."""
 
 
 class EpisodeAction(StrEnum):
-    """A call that acts on the episode itself, and on nothing else."""
+    """A call that acts on the episode itself and on nothing else."""
 
     FINISH = "finish"
     """Ends the episode with an answer."""
     GIVE_UP = "give_up"
-    """Ends the episode without one."""
+    """Ends the episode without an answer."""
     ASK_USER = "ask_user"
-    """Puts a question to the user."""
+    """Asks the user a question."""
     CHANGE_TOOLS = "change_tools"
-    """Asks for other tools than those on offer."""
+    """Requests a different set of tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Nothing answers: a plan can name the tool, and nobody can call it."""
+    """A tool that is only described: a plan can name it, but it cannot be called."""
 
     facts: Mapping[str, JSON]
-    """What its benchmark says of it beside the schema, such as an id and its responses."""
+    """Benchmark data about the tool besides its schema, such as an id and its responses."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionChoice:
-    """An action of the episode that an argument of the call chooses."""
+    """An episode action chosen by an argument of the call."""
 
     argument: str
     actions: Mapping[str, EpisodeAction]
-    """`EpisodeAction.FINISH` or `GIVE_UP` by the argument's value. The tool's schema has to require
-    one of these values."""
+    """`EpisodeAction.FINISH` or `GIVE_UP` by the argument's value.
+
+    The tool's schema must require one of these values.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Flaky:
-    """A program that fails at first, as a service does that is down for a while.
+    """A program whose first calls fail, like a service that is temporarily down.
 
-    A call's own process knows of no other call, so that the episode counts.
+    Each call runs in a process of its own, so the episode counts the calls.
     """
 
     program: Program
     failures: int
-    """First calls of the tool in an episode that do not run; they give `Raised`."""
+    """Number of first calls in an episode that do not run the program.
+
+    They return `Raised`, or run `first` if there is one.
+    """
     error: str
-    """Their message; empty where `first` runs."""
+    """Error message of these calls; empty if `first` runs."""
     first: Program | None = None
-    """Runs in their place: they fail without an error, by a wrong result."""
+    """Program to run for these calls instead: it returns a wrong result without an error."""
 
 
 Body: TypeAlias = (
@@ -129,24 +134,24 @@ Body: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """What a model is shown, and what answers when it is called."""
+    """A tool: the schema shown to a model, and the body that answers calls."""
 
     schema: ToolSchema
     body: Body
 
     @property
     def name(self) -> str:
-        """The name that a model calls it by."""
+        """Name by which a model calls the tool."""
         return self.schema.name
 
     @property
     def facts(self) -> Mapping[str, JSON]:
-        """What a benchmark says of a tool that is only described; nothing of any other."""
+        """Benchmark data about a tool that is only described; empty for any other tool."""
         return self.body.facts if isinstance(self.body, Described) else {}
 
     @property
     def program(self) -> Program:
-        """The body of a tool that runs in the sandbox.
+        """Body of a tool that runs in the sandbox.
 
         Raises:
             TypeError: the tool has a body of another kind.
@@ -160,7 +165,7 @@ class Tool:
 
     @property
     def body_parts(self) -> list[JSON]:
-        """What the tool does, as JSON: equal parts, equal behaviour. Part of an item's digest."""
+        """Return the body as JSON: equal parts mean equal behaviour. Part of an item's digest."""
         match self.body:
             case Program(source, function):
                 return [source, function]
@@ -196,7 +201,7 @@ def _outcome_json(outcome: Outcome) -> JSON:
 
 
 def canonical(value: object) -> str:
-    """One text for all JSON values that are equal: keys sorted, 2.0 written as 2; 1 is not true."""
+    """Return equal text for equal JSON values: keys sorted, 2.0 written as 2; 1 is not true."""
     return json.dumps(_even(value), sort_keys=True, ensure_ascii=False)
 
 
@@ -210,14 +215,14 @@ def _even(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class GoldCall:
-    """Arguments that make a hop's tool return the hop's answer."""
+    """Arguments with which a hop's tool returns the hop's answer."""
 
     arguments: Mapping[str, JSON]
     source: str
-    """Where the call came from: ``written`` (by the data set's author), ``example`` (found in
-    the tool's source), or the name of another search that found it."""
+    """Origin of the call: ``written`` (by the data set's author), ``example`` (found in the
+    tool's source), or the name of the search that found it."""
     reading: Reading | None = None
-    """Where in the call's result the answer stands, where that is known."""
+    """Where the answer is in the call's result; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,35 +237,39 @@ class Hop:
 
 @dataclass(frozen=True)
 class Item:
-    """A question, its tools, and the gold: of ToolHop the answer and the hops to it."""
+    """A question with its tools and its gold (for ToolHop: the answer and the hops)."""
 
     id: str
     question: str
     answer: str
-    """Empty where the benchmark has no answer in one text."""
+    """Empty if the benchmark has no single answer text."""
     hops: tuple[Hop, ...]
-    """In order; none where the benchmark's gold is not a chain."""
+    """Hops in order; empty if the benchmark's gold is not a chain."""
     domain: str
     answer_type: str
     previous_answer_type: str = ""
-    """ToolHop's label of the answer before the last reasoning step; empty where unknown."""
+    """ToolHop's label for the answer before the last reasoning step; empty if unknown."""
     extra: Mapping[str, JSON] = field(default_factory=dict)
-    """Fields of the data row that the product does not use, kept for export."""
+    """Unused fields of the data row, kept for export."""
     others: tuple[Tool, ...] = ()
     """Tools that belong to no hop; see `toolhop_tools.perturb`."""
     order: tuple[str, ...] = ()
-    """Names of the tools on offer in the order in which they are shown; empty for all, in hop
-    order. A tool that is not named is missing, or comes when it is asked for."""
+    """Names of the tools on offer, in display order; empty for all tools in hop order.
+
+    A tool not named here is missing, or is added on request.
+    """
     benchmark: str = TOOLHOP
     """Name of the benchmark whose scorer reads the gold."""
     wordings: Mapping[str, str] = field(default_factory=dict)
-    """The question in other words, by the mode that asks it so."""
+    """Alternative wordings of the question, by the mode that uses them."""
     gold: Mapping[str, JSON] = field(default_factory=dict)
-    """The gold of another benchmark, in its own form; never shown to whoever plays. Empty for
-    ToolHop, whose gold is `answer` and `hops`."""
+    """Gold of another benchmark in its own form; never shown to the agent.
+
+    Empty for ToolHop, whose gold is `answer` and `hops`.
+    """
 
     def __repr__(self) -> str:
-        """Short: `dataclasses.asdict` has all of it."""
+        """Return a short form; use `dataclasses.asdict` for all fields."""
         return f"<Item {self.id}: {shown(self.question)}, {counted(len(self.hops), 'hop')}>"
 
     def _repr_html_(self) -> str:
@@ -270,18 +279,18 @@ class Item:
 
     @cached_property
     def all_tools(self) -> dict[str, Tool]:
-        """Its tools by the name that a model calls them by, on offer or not."""
+        """All tools by name, on offer or not."""
         tools = {hop.tool.name: hop.tool for hop in self.hops}
         return tools | {tool.name: tool for tool in self.others}
 
     @cached_property
     def tools(self) -> dict[str, Tool]:
-        """The tools on offer by the name that a model calls them by, in the order shown."""
+        """The tools on offer by name, in display order."""
         return {name: self.all_tools[name] for name in self.order or self.all_tools}
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over everything that can change an episode or its score."""
+        """SHA-256 of everything that can change an episode or its score."""
         parts: list[JSON] = [self.id, self.question, self.answer]
         parts.extend([hop.question, hop.answer, *_parts(hop.tool)] for hop in self.hops)
         if self.others or self.order:
@@ -301,52 +310,54 @@ def _parts(tool: Tool) -> list[JSON]:
 
 
 class ItemsOnDemand(Sequence[Item]):
-    """Items that are made when they are asked for; few are in memory at a time."""
+    """A sequence of items that are generated on access; few are in memory at a time."""
 
     @property
     @abstractmethod
     def generator(self) -> int:
-        """The version of what makes them."""
+        """Version of the generator."""
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """SHA-256 over all that decides what they are; no item is made for it."""
+        """SHA-256 of everything that determines the items; generates none."""
 
     @property
     @abstractmethod
     def by_id(self) -> Mapping[str, Item]:
-        """The items by id. To go through the ids makes none."""
+        """Items by id. Iterating over the ids generates no items."""
 
 
 AROUND = 100
-"""Items on demand that tools of others come from, beside those chosen."""
+"""Number of generated items, besides the chosen ones, from which distractor tools are taken."""
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """Items in file order, and where they came from."""
+    """Items in file order, with their origin."""
 
     name: str
     origin: str
-    """The file or package that was read."""
+    """File or package that was read."""
     items: Sequence[Item]
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the items' digests, in order; of items on demand, their own."""
+        """SHA-256 of the items' digests in order; for generated items, their own digest."""
         if isinstance(self.items, ItemsOnDemand):
             return self.items.digest
         return hashlib.sha256("\n".join(item.digest for item in self.items).encode()).hexdigest()
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:
-        """The items by id."""
+        """Items by id."""
         return by_id(self.items)
 
     def around(self, chosen: Sequence[Item]) -> DataSet:
-        """Where tools of other items come from: all items; of those on demand the first `AROUND`
-        and the chosen ones, as to go through all would make all.
+        """Return the data set from which tools of other items are taken.
+
+        This is all items; of generated items only the first `AROUND` and the chosen ones, to avoid
+        generating all.
         """
         if not isinstance(self.items, ItemsOnDemand):
             return self
@@ -355,10 +366,10 @@ class DataSet:
 
 
 def by_id(items: Sequence[Item]) -> Mapping[str, Item]:
-    """Items by id. Items on demand are not made until they are looked up."""
+    """Return the items by id. Generated items are not made until looked up."""
     return items.by_id if isinstance(items, ItemsOnDemand) else {item.id: item for item in items}
 
 
 def samples_of(items: Sequence[Item]) -> Sequence[Item]:
-    """Items that show what all are like: of items on demand, which are of one kind, the first."""
+    """Return representative items: the first if they are generated, else all."""
     return items[:1] if isinstance(items, ItemsOnDemand) else items

@@ -1,4 +1,4 @@
-"""What values look like in a notebook."""
+"""Display values in a notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 
 def table(caption: str, rows: Iterable[tuple[str, object]]) -> str:
-    """A small HTML table of two columns."""
+    """Return a small HTML table with two columns."""
     cells = "".join(
         f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows
     )

@@ -1,4 +1,4 @@
-"""What is found by name: the product's own, and what installed packages add by entry points."""
+"""Look up objects by name: built-in ones, and entry points of installed packages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Kind = TypeVar("Kind")
 
 
 class BadPackage(ToolsError):
-    """An entry point that cannot be used; says which package brings it and what is expected."""
+    """An entry point cannot be used; the message names its package and the expected kind."""
 
 
 def added(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name; of two under one name the first."""
+    """Return the entry points of a group by name; the first one wins if two share a name."""
     found: dict[str, EntryPoint] = {}
     for point in entry_points(group=group):
         found.setdefault(point.name, point)
@@ -24,7 +24,7 @@ def added(group: str) -> dict[str, EntryPoint]:
 
 
 def object_of(point: EntryPoint) -> object:
-    """What an entry point names.
+    """Import the object of an entry point.
 
     Raises:
         BadPackage: it cannot be imported.
@@ -38,7 +38,7 @@ def object_of(point: EntryPoint) -> object:
 
 
 def loaded(point: EntryPoint, kind: type[Kind]) -> Kind:
-    """The object that an entry point names.
+    """Import the object of an entry point and check its type.
 
     Raises:
         BadPackage: it cannot be imported, or is not a `kind`.
@@ -50,26 +50,26 @@ def loaded(point: EntryPoint, kind: type[Kind]) -> Kind:
 
 
 def wrong_kind(point: EntryPoint, found: object, expected: str) -> BadPackage:
-    """The fault of an entry point that names something else than what its group takes."""
+    """Return the error for an entry point whose object is not what its group expects."""
     return _bad(point, f"{point.value} is a {type(found).__name__}; expected a {expected}")
 
 
 @dataclass(frozen=True, slots=True)
 class Registry(Generic[Kind]):
-    """Objects of one kind by name. Each is imported when it is asked for."""
+    """A registry of objects of one kind by name, imported on first use."""
 
     group: str
-    """The entry points by which installed packages add some."""
+    """Entry point group through which installed packages add objects."""
     kind: type[Kind]
     own: dict[str, str] = field(default_factory=dict)
-    """The product's own, as values of entry points; no package replaces one."""
+    """Built-in objects as entry point values; packages cannot replace them."""
 
     def names(self) -> list[str]:
-        """All names, the product's own first."""
+        """Return all names, the built-in ones first."""
         return [*self.own, *sorted(added(self.group).keys() - self.own.keys())]
 
     def get(self, name: str) -> Kind | None:
-        """The object of a name; None where there is none.
+        """Return the object with this name; None if there is none.
 
         Raises:
             BadPackage: it cannot be imported, or is of another kind.

@@ -1,8 +1,8 @@
-"""Which function of a ToolHop row stands behind which tool schema.
+"""Match the functions of a ToolHop row to its tool schemas.
 
-A row names its tools in an object keyed by sub-question and its functions in a list, and some
-copies of the file sort the keys. The list alone is in hop order (spec METRICS.md 3.1), so the
-pairing goes by names, and by signatures where two hops share a name.
+A row has its tools in an object keyed by sub-question and its functions in a list, and some copies
+of the file sort the keys. Only the list is in hop order (spec METRICS.md 3.1), so functions are
+paired by name, and by signature if two hops share a name.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ from itertools import permutations
 from toolhop_sandbox.outcome import JSON
 
 MOST_TRIED = 6
-"""Tools of one name in one row whose every order is tried; beyond, the order of the keys."""
+"""Maximum number of tools with the same name for which every order is tried; beyond it, the
+order of the keys is used."""
 
 _DEF = re.compile(r"^(?:async[ \t]+)?def\s+(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A sub-question's tool schema, seen as something that a function is wanted for."""
+    """A sub-question's tool schema, to be matched with a function."""
 
     name: str
     properties: frozenset[str]
     final: bool
-    """Its sub-answer is the row's answer, so that the row's last function belongs here."""
+    """Whether its sub-answer is the row's answer, so that the row's last function belongs here."""
 
 
 def parse_source(source: str) -> ast.Module | None:
-    """The syntax tree of foreign code, or None where it is not Python (of this version).
+    """Parse foreign code; None if it is not Python (of this version).
 
-    Nothing of it runs; warnings about its escapes are not ours to show.
+    The code is not run, and warnings about its escapes are suppressed.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -48,29 +49,29 @@ def parse_source(source: str) -> ast.Module | None:
 
 
 def top_functions(tree: ast.Module) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions at module level by name; of two with one name the last, as Python has it."""
+    """Return the functions at module level by name; a later definition replaces an earlier one."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return {node.name: node for node in tree.body if isinstance(node, kinds)}
 
 
 def literal_value(node: ast.expr | str) -> JSON:
-    """The value of a literal of Python, as a syntax tree or as text, as JSON has it.
+    """Convert a Python literal, as a syntax tree or as text, to JSON.
 
     Raises:
-        NO_LITERAL: it is none, or no JSON.
+        NO_LITERAL: it is not a literal, or not JSON.
     """
     text = json.dumps(ast.literal_eval(node), ensure_ascii=False, allow_nan=False)
-    text.encode()  # a half of a surrogate pair is not text that a call could carry
+    text.encode()  # a call cannot carry lone surrogates
     value: JSON = json.loads(text)
     return value
 
 
 NO_LITERAL = (ValueError, TypeError, RecursionError, MemoryError, SyntaxError)
-"""What reading a literal may raise."""
+"""Exceptions that reading a literal may raise."""
 
 
 def default_nodes(args: ast.arguments) -> dict[str, ast.expr | None]:
-    """By parameter the syntax of its default; None where a call has to give it.
+    """Return the default of each parameter as syntax; None if the parameter is required.
 
     Parameters such as ``*args`` are left out.
     """
@@ -81,22 +82,22 @@ def default_nodes(args: ast.arguments) -> dict[str, ast.expr | None]:
 
 
 def property_names(parameters: Mapping[str, JSON]) -> frozenset[str]:
-    """Names that a JSON Schema gives to the arguments."""
+    """Names of the properties in a JSON Schema."""
     properties = parameters.get("properties")
     return frozenset(properties) if isinstance(properties, dict) else frozenset()
 
 
 def pair(sources: Sequence[str], slots: Sequence[Slot]) -> list[int]:
-    """For each source the index of its slot; every slot is used once.
+    """Return the index of the slot for each source; every slot is used once.
 
-    A source belongs to the slot whose name it defines at module level. Of several with that name
-    the parameters decide (share of names in common), except that the last source takes a
-    ``final`` slot where it can; ties go by the order of the slots. A source that defines none of
-    the names is left to the slots that nobody claimed.
+    A source belongs to the slot whose name it defines at module level. Among several slots of that
+    name the parameters decide (share of common names), except that the last source takes a
+    ``final`` slot if it can; ties go to the earlier slot. A source that defines none of the names
+    gets one of the remaining slots.
 
     Args:
         sources: Python text, in hop order.
-        slots: as many, in any order.
+        slots: equally many slots, in any order.
     """
     wanted = Counter(slot.name for slot in slots)
     claims = _claims(sources, wanted)
@@ -112,7 +113,7 @@ def pair(sources: Sequence[str], slots: Sequence[Slot]) -> list[int]:
 
 
 def _claims(sources: Sequence[str], wanted: Counter[str]) -> list[str | None]:
-    """The name that each source asks for; those with no choice are served first."""
+    """Return the name that each source claims; sources with a single option go first."""
     candidates = [_defined(source, wanted) for source in sources]
     room = wanted.copy()
     claims: list[str | None] = [None] * len(sources)
@@ -125,11 +126,11 @@ def _claims(sources: Sequence[str], wanted: Counter[str]) -> list[str | None]:
 
 
 def _defined(source: str, wanted: Iterable[str]) -> list[str]:
-    """The wanted names that `source` defines at module level.
+    """Return the wanted names that `source` defines at module level.
 
-    The pattern finds all of them and perhaps more (a ``def`` inside a string), and needs no
-    parsing: 3,900 sources take 0.05 s instead of 1.5. Where it finds several the syntax tree
-    decides, if there is one.
+    The pattern finds all of them and possibly more (a ``def`` inside a string), but needs no
+    parsing: 3,900 sources take 0.05 s instead of 1.5 s. If it finds several, the syntax tree
+    decides, provided the source parses.
     """
     names = set(wanted)
     found = [name for name in dict.fromkeys(_DEF.findall(source)) if name in names]
@@ -141,7 +142,7 @@ def _defined(source: str, wanted: Iterable[str]) -> list[str]:
 def _best(
     members: Sequence[int], group: Sequence[int], sources: Sequence[str], slots: Sequence[Slot]
 ) -> dict[int, int]:
-    """Members to slots of the group, as many as there are of the fewer, at the best fit."""
+    """Assign as many members as possible to slots of the group, maximizing the fit."""
     if len(members) == len(group) == 1:
         return {members[0]: group[0]}
     if max(len(members), len(group)) > MOST_TRIED:
@@ -165,7 +166,7 @@ def _best(
 
 
 def _parameters(source: str, names: Iterable[str]) -> frozenset[str]:
-    """Of the function with one of the names, or of the first one."""
+    """Parameters of the first function with one of the names, or of the first function."""
     tree = parse_source(source)
     functions = top_functions(tree) if tree else {}
     named = next((functions[name] for name in names if name in functions), None)

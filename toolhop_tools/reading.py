@@ -1,4 +1,4 @@
-"""Where in a tool's result an answer stands, and reading it from there. Pure."""
+"""Locate an answer in a tool's result, and read it from there. No side effects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.dates import in_notation, whole_date
 
 MOST_DIGITS = 400
-"""Digits of an integer that is read as a number; a longer one is read as text."""
+"""Maximum number of digits of an integer that is parsed as a number; longer ones become text."""
 
 Path = tuple[str | int, ...]
 
@@ -22,35 +22,35 @@ AS_PYTHON = "python"
 
 
 class Match(StrEnum):
-    """In what sense a result is the gold."""
+    """How a result matches the gold."""
 
     VALUE = "value"
-    """A leaf is the gold under the strict answer rule."""
+    """A leaf equals the gold under the strict answer rule."""
     DATE = "date"
-    """A leaf is the same day in another notation, or the one date of a text is."""
+    """A leaf is, or contains as its only date, the same day in another notation."""
     ACCENTS = "accents"
-    """A leaf is the gold but for accents."""
+    """A leaf equals the gold except for accents."""
     ELEMENTS = "list"
     """A list has the gold's elements, in order."""
     WORDS = "within a text"
-    """The gold stands in a text leaf as whole words."""
+    """The gold occurs in a text leaf as whole words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Where in a result the answer stands, so that it can be read from the result alone."""
+    """Position of the answer in a result, so that it can be read without knowing the gold."""
 
     match: Match
     path: Path = ()
     """Keys and indexes from the result to the leaf."""
     span: tuple[int, int] | None = None
-    """First letter and the one after the last, where the answer is a part of a text leaf."""
+    """Start and end offsets if the answer is a part of a text leaf; else None."""
     notation: str = ""
-    """In which the data set writes it: of a date as `strftime` has it, of a list `AS_PYTHON`."""
+    """The data set's notation: a `strftime` format for a date, `AS_PYTHON` for a list."""
 
 
 def read_result(json_text: str) -> JSON:
-    """A result's value; None for one that is too deeply nested, a huge integer as text."""
+    """Parse a result; None if it is too deeply nested. Huge integers become text."""
     try:
         value: JSON = json.loads(json_text, parse_int=_integer)
     except (ValueError, RecursionError):
@@ -63,17 +63,17 @@ def _integer(digits: str) -> int | str:
 
 
 def leaf_text(leaf: JSON) -> str:
-    """A scalar as an answer would have it: a number without an exponent."""
+    """Format a scalar as an answer: a number without an exponent."""
     if isinstance(leaf, float):
         return format(Decimal(repr(leaf)), "f")
     return leaf if isinstance(leaf, str) else json.dumps(leaf)
 
 
 def answer_at(value: JSON, reading: Reading) -> str | None:
-    """The answer that a result gives where `reading` says it stands; None where it has none."""
+    """Return the answer at the position that `reading` names; None if nothing is there."""
     part = value
     for step in reading.path:
-        if not isinstance(part, dict | list):  # a text has letters, and no parts
+        if not isinstance(part, dict | list):  # indexing a text would give letters
             return None
         try:
             part = part[step]  # type: ignore[index]
@@ -93,15 +93,15 @@ _READING = TypeAdapter(Reading)
 
 
 def reading_to_json(reading: Reading) -> JSON:
-    """A reading as a JSON object."""
+    """Convert a reading to a JSON object."""
     value: JSON = _READING.dump_python(reading, mode="json", exclude_defaults=True)
     return value
 
 
 def reading_from_json(value: JSON) -> Reading:
-    """The reading in a JSON object.
+    """Parse the reading in a JSON object.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the object is not a reading.
     """
     return _READING.validate_python(value)

@@ -1,8 +1,8 @@
-"""Files that anybody may have made, opened so that they can do no harm: regular ones alone.
+"""Open untrusted files safely: only regular files.
 
-A pipe is not waited at, a device is not read, a link inside a folder is not followed, and a file is
-not read whole beyond `LARGEST`. Whoever reads a folder that may come from another person opens its
-files here.
+Opening a pipe does not block, devices are not read, links inside a folder are not followed, and
+files larger than `LARGEST` are not read whole. Use this module for files in any folder that may
+come from someone else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 LARGEST = 1 << 30
-"""Bytes of a file that is read whole, or of what it unpacks to: 1 GiB."""
+"""Maximum size of a file that is read whole, or of its unpacked content: 1 GiB."""
 _REASONS = {
     errno.ELOOP: "it is a symbolic link, and links inside a folder are not followed; put the file "
     "itself there",
@@ -24,16 +24,16 @@ _REASONS = {
 
 
 def descriptor(path: Path, flags: int = os.O_RDONLY, *, below: int = 1) -> int:
-    """`os.open` for a regular file; the caller closes it.
+    """Open a regular file with `os.open`; the caller closes the descriptor.
 
     Args:
         path: the file.
-        flags: as of `os.open`.
-        below: how many of the last names of `path` may not be links: 1 for a file of a folder that
-            was given, 2 for one of a folder inside of that; 0 for a file that was given itself.
+        flags: as in `os.open`.
+        below: number of trailing components of `path` that must not be links: 1 for a file in a
+            given folder, 2 for a file in a subfolder of it, 0 for a file given directly.
 
     Raises:
-        OSError: there is none, it is something else or behind a link, or it is too large.
+        OSError: the file is missing, is not regular, is behind a link, or is too large.
     """
     try:
         opened = _opened(path, flags | os.O_NONBLOCK, below)
@@ -66,11 +66,11 @@ def _opened(path: Path, flags: int, below: int) -> int:
 
 
 def reading(path: Path, *, below: int = 1) -> BinaryIO:
-    """A file open for reading; see `descriptor`."""
+    """Open a file for reading; see `descriptor`."""
     return open(descriptor(path, below=below), "rb")
 
 
 def content(path: Path, *, below: int = 1) -> bytes:
-    """What a file holds; see `descriptor`."""
+    """Return the content of a file; see `descriptor`."""
     with reading(path, below=below) as file:
         return file.read()

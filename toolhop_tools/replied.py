@@ -1,6 +1,4 @@
-"""JSON in what a model or a person wrote: in a reply bare, in a code fence, after its thoughts or
-within prose.
-"""
+"""Find JSON in a reply of a model or a person: bare, in a code fence, after thoughts, in prose."""
 
 from __future__ import annotations
 
@@ -11,17 +9,18 @@ from toolhop_sandbox.outcome import JSON
 
 OPEN, CLOSE = "<think>", "</think>"
 _MARK = re.compile(r"""\{\s*["']|</think>""")
-"""Where an object begins, and where thoughts end. ``{1}`` in a remark is neither."""
+"""Start of an object, or end of the thoughts. ``{1}`` in a remark matches neither."""
 _TOKEN = re.compile(r'"(?:[^"\\]+|\\.)*+"?|[{}]', re.DOTALL)
-"""What counts in finding an object's end: braces in strings do not."""
+"""Tokens that determine where an object ends; braces in strings are ignored."""
 
 
 def json_in(text: str) -> str:
-    """The longest JSON object of a reply, as it is written; the last of several equally long.
+    """Return the longest JSON object of a reply as written; the last one if several are equally
+    long.
 
-    What a model thinks aloud in ``<think>`` tags may hold drafts and is left out. Where no object
-    parses, the longest broken one is returned, and a reply without any as it is: the parser says
-    what is wrong with it. Takes time in proportion to the text.
+    Thoughts in ``<think>`` tags may contain drafts and are ignored. If no object parses, the
+    longest broken one is returned, and a reply without objects is returned unchanged, so that the
+    parser can report the fault. Runs in linear time.
     """
     if _is_json(text):
         return text.strip()
@@ -32,14 +31,14 @@ def json_in(text: str) -> str:
         at = _end(text, mark.start())
         part = text[mark.start() : at]
         if mark[0] != CLOSE and _is_json(part):
-            whole.append(part)  # a tag in one of its strings ends no thoughts
+            whole.append(part)  # a tag inside a string does not end the thoughts
         elif CLOSE in part:
             at = answer = mark.start() + part.rindex(CLOSE) + len(CLOSE)
             whole, broken = [], []
         else:
             broken.append(part)
     if text[answer:].lstrip().startswith(OPEN):
-        return ""  # cut off while it was thinking
+        return ""  # cut off during the thoughts
     return max(reversed(whole or broken), key=len, default=text[answer:].strip())
 
 
@@ -48,7 +47,7 @@ def _is_json(text: str) -> bool:
 
 
 def as_json(text: str) -> str:
-    """The text where it is JSON, else the text as a JSON string."""
+    """Return the text if it is JSON, else the text as a JSON string."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -57,7 +56,7 @@ def as_json(text: str) -> str:
 
 
 def object_in(text: str) -> dict[str, JSON]:
-    """The JSON object that a text is; empty where it is none."""
+    """Parse a JSON object; empty if the text is not one."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -66,9 +65,7 @@ def object_in(text: str) -> dict[str, JSON]:
 
 
 def _end(text: str, start: int) -> int:
-    """Where the object or tag that begins at `start` ends; an object without an end reaches to the
-    end of the text.
-    """
+    """Return the end of the object or tag that begins at `start`; if it is open, of the text."""
     if text.startswith(CLOSE, start):
         return start + len(CLOSE)
     depth = 0

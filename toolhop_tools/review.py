@@ -1,4 +1,4 @@
-"""What is suspicious in a data set that can be used: findings, made without running any code."""
+"""Report suspicious facts about a usable data set (findings) without running any code."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from toolhop_tools.pairing import default_nodes, parse_source, property_names, t
 from toolhop_tools.scenarios.label import BENCHMARK, label_of
 
 PROVIDER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""Names that OpenAI's API, and others after it, accept for a function."""
+"""Function names accepted by OpenAI's API and compatible ones."""
 PROVIDER_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-"""Names that Anthropic's API accepts for a parameter; its error states the pattern."""
+"""Parameter names accepted by Anthropic's API; its error message states the pattern."""
 
 
 def findings(dataset: DataSet) -> list[DataProblem]:
-    """Suspicious facts of every item and tool, in order. Compiles each source (8 ms)."""
+    """Return the findings for every item and tool, in order. Compiles each source (8 ms each)."""
     return [finding for item in dataset.items for finding in _of_item(item)]
 
 
@@ -39,7 +39,7 @@ def _of_item(item: Item) -> Iterator[DataProblem]:
         if hop.tool not in checked:
             checked.append(hop.tool)
             for rule, expected, given in tool_findings(hop.tool):
-                # ToolHop's own evaluator calls tools of no other benchmark.
+                # ToolHop's evaluator only calls tools of its own benchmark.
                 if rule != "not-first" or item.benchmark == TOOLHOP:
                     yield _finding(rule, item, field, expected, given)
     if item.hops:
@@ -49,7 +49,7 @@ def _of_item(item: Item) -> Iterator[DataProblem]:
 
 
 def _of_label(item: Item) -> Iterator[DataProblem]:
-    """Whether a scenario's label can be read and speaks of the item's own hops and tools."""
+    """Check that a scenario's label can be read and refers to the item's own hops and tools."""
     try:
         label = label_of(item.gold)
     except (KeyError, ValueError) as error:
@@ -78,7 +78,7 @@ def _of_answer(item: Item, last: Hop) -> Iterator[DataProblem]:
 
 
 def tool_findings(tool: Tool) -> Iterator[tuple[str, str, str]]:
-    """What is suspicious in one tool, as (rule, expected, given)."""
+    """Yield the findings for one tool, as (rule, expected, given)."""
     properties = property_names(tool.schema.parameters)
     if not PROVIDER_NAME.fullmatch(tool.name):
         expected = "a name of 1 to 64 letters, digits, _ and -, as model providers want it"
@@ -117,7 +117,7 @@ def _of_program(tool: Tool) -> Iterator[tuple[str, str, str]]:
 
 
 def _of_signature(tool: Tool, args: ast.arguments) -> Iterator[tuple[str, str, str]]:
-    """Whether keyword arguments that follow the schema suit the function."""
+    """Check that keyword arguments that follow the schema suit the function."""
     parameters = tool.schema.parameters
     names = property_names(parameters)
     accepted = {arg.arg for arg in (*args.args, *args.kwonlyargs)}

@@ -1,10 +1,10 @@
-"""Values that no file and no terminal may show, and text without them.
+"""Find secrets, and redact them in text.
 
-A value is a secret if the variable of the environment that has it is named ``...KEY``,
-``...TOKEN``, ``...SECRET``, ``...PASSWORD`` or ``...CREDENTIALS``, or if it was sent in a header or
-a query by ``${NAME}``. So is the password of a URL in the environment, such as that of
-``HTTPS_PROXY``. Values that ordinary text may hold are none (`_is_secret`). What is written
-passes `toolhop_tools.atomic` or `toolhop_tools.growing`, which redact it.
+A value is a secret if its environment variable is named ``...KEY``, ``...TOKEN``, ``...SECRET``,
+``...PASSWORD`` or ``...CREDENTIALS``, or if it was inserted into a header or a query by
+``${NAME}``. The password of a URL in the environment, such as that of ``HTTPS_PROXY``, is one too.
+Values that may occur in ordinary text are not secrets (`_is_secret`). All output is written through
+`toolhop_tools.atomic` or `toolhop_tools.growing`, which redact it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
-"""Of the names of variables that hold secrets, in capitals."""
+"""Upper-case endings of the names of variables that contain secrets."""
 PROXY = "_PROXY"
-"""Of those that hold an address, with or without its scheme."""
+"""Ending of the names of variables that contain an address, with or without its scheme."""
 LEAST, WORD = 8, 20
-"""Characters: a shorter value is no secret, nor is one word that is shorter than `WORD`."""
+"""Minimum length of a secret, and of one that is a single word, in characters."""
 PLACEHOLDERS = frozenset({"no-key-needed", "not-needed", "no-api-key", "your-api-key"})
-"""What is set where a server wants no key."""
+"""Placeholders for servers that need no key."""
 REDACTED = b"[redacted]"
 REFERENCE = re.compile(r"((?:[A-Za-z]+ )?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""A value out of the environment, after a scheme such as ``Bearer`` if it has one."""
+"""A reference to an environment variable, optionally after a scheme such as ``Bearer``."""
 
 ADDRESS_WITH_LOGIN = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*://)?([^/?#\s:]*:[^/?#\s]+)@[^@/?#\s]*(?:[/?#]\S*)?"
@@ -48,36 +48,40 @@ _HEX = "[0-9A-Fa-f]"
 ESCAPE = re.compile(
     rf"%{_HEX}{{2}}"  # a URL's
     rf"|&(?:#[0-9]{{1,8}}|#[xX]{_HEX}{{1,8}}|[A-Za-z][A-Za-z0-9]{{1,31}});"  # HTML's
-    rf"|\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}"  # JSON's for two halves of a pair
+    rf"|\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}"  # JSON's surrogate pair
     rf"|\\(?:u{_HEX}{{4}}|u\{{{_HEX}{{1,6}}\}}|U{_HEX}{{8}}|x{_HEX}{{2}}|.)",  # JSON's, programs'
     re.DOTALL,
 )
-"""A character as URLs, HTML, JSON and programs write it. No byte is read twice in looking for one,
-so that a text takes time in proportion to its length."""
+"""An escaped character in a URL, HTML, JSON or program.
+
+The pattern reads no byte twice, so the time is linear in the length of the text.
+"""
 QUOTED = re.compile(rf"={_HEX}{{2}}|=[ \t]*\r?\n")
-"""A character, or the end of a line that goes on, as quoted-printable mails have it."""
+"""An escaped character or a soft line break in quoted-printable mail."""
 PLAIN, MAIL = (ESCAPE,) * 4, (QUOTED, ESCAPE) * 3
-"""What is decoded, one after the other: a text may be JSON in JSON in a URL. Twice, since what
-stands behind the ``=`` of a query is quoted-printable by accident alone."""
+"""Decoding steps, applied in order: a text may be JSON within JSON in a URL.
+
+There are two sequences because the ``=`` of a query only looks like quoted-printable.
+"""
 _LETTERS = str.maketrans("bfnrt", "\b\f\n\r\t")
-"""Behind a backslash; others stand for themselves."""
+"""Letters after a backslash; other characters stand for themselves."""
 PART_BYTES, OVERLAP_BYTES = 2**22, 2**16
-"""Of a file that is looked through: what is read at a time, and of that what is read again with
-the next part, since a secret may lie across."""
+"""Bytes read at a time when searching a file, and bytes repeated in the next part, since a
+secret may cross the boundary."""
 
 _UTF8 = ("utf-8", "surrogatepass")
 _BYTES = "latin-1"
-"""A letter for each byte: texts are put together in a sixth of the memory that bytes take."""
+"""One character per byte: joining texts takes a sixth of the memory that bytes take."""
 _expanded: set[str] = set()
 
 
 def redacted(text: str) -> str:
-    """The text with `REDACTED` in place of each secret, also where it is escaped or encoded."""
+    """Return the text with `REDACTED` in place of each secret, escaped or encoded ones included."""
     return redacted_bytes(text.encode(*_UTF8)).decode(*_UTF8) if known() else text
 
 
 def redacted_bytes(content: bytes) -> bytes:
-    """As `redacted`, of UTF-8. Lines of JSON stay lines of JSON."""
+    """As `redacted`, for UTF-8 bytes. JSON Lines stay JSON Lines."""
     parts, end = [], 0
     for begin, stop in sorted(_places(content)):
         if begin >= end:
@@ -87,20 +91,20 @@ def redacted_bytes(content: bytes) -> bytes:
 
 
 def cleaned(kind: TypeAdapter[T], value: T) -> T:
-    """A value of a type that is kept as JSON, redacted; the same object where it has no secret."""
+    """Redact a value that is serialized as JSON; the same object if it contains no secret."""
     raw = json.dumps(kind.dump_python(value, mode="json")) if known() else ""
     clean = redacted(raw)
     return value if clean == raw else kind.validate_python(json.loads(clean))
 
 
 def redact_file(path: Path) -> None:
-    """Redact a file in place, if it is a text: one without a NUL byte."""
+    """Redact a file in place if it is a text file (no NUL byte)."""
     if holds_secret(path):
         path.write_bytes(redacted_bytes(path.read_bytes()))
 
 
 def holds_secret(path: Path) -> bool:
-    """Whether a text has a secret in it; of other files nothing is known."""
+    """Whether a text file contains a secret; False for other files."""
     if not known():
         return False
     is_found, before = False, b""
@@ -114,7 +118,7 @@ def holds_secret(path: Path) -> bool:
 
 
 def expanded(text: str) -> str:
-    """A `REFERENCE` with the variable's value, which is a secret from now on.
+    """Expand a `REFERENCE`; from now on the variable's value is a secret.
 
     Raises:
         ValueError: the variable is not set, or cannot be sent (`checked`).
@@ -130,10 +134,10 @@ def expanded(text: str) -> str:
 
 
 def checked(name: str) -> str:
-    """The value of a variable that is sent in a header; empty where it is not set.
+    """Return the value of a variable to be sent in a header; empty if it is not set.
 
     Raises:
-        ValueError: it has a letter that no key has; the message does not show it.
+        ValueError: it has a character that no key has; the message does not show it.
     """
     value = os.environ.get(name, "")
     if not re.fullmatch(r"[!-~]*", value):
@@ -148,10 +152,11 @@ ADDRESS = "give one such as http://127.0.0.1:8000/v1"
 
 
 def public_url(text: str) -> SplitResult:
-    """The parts of a URL that may stand in files and messages.
+    """Parse a URL that may appear in files and messages.
 
     Raises:
-        ValueError: it is none, or has a place for a secret; the message does not show it.
+        ValueError: it is not a URL, or has a part that may contain a secret; the message does not
+            show it.
     """
     try:
         parts = urlsplit(text)
@@ -175,10 +180,10 @@ def public_url(text: str) -> SplitResult:
 
 
 def http_url(text: str) -> str:
-    """The URL of a server that requests can be sent to.
+    """Check that a URL names a server that requests can be sent to, and return it.
 
     Raises:
-        ValueError: it is none, or has a place for a secret.
+        ValueError: it is not such a URL, or has a part that may contain a secret.
     """
     parts = public_url(text)
     try:
@@ -191,9 +196,9 @@ def http_url(text: str) -> str:
 
 
 def known() -> tuple[bytes, ...]:
-    """What secrets are in a text that is decoded; none where nothing is secret.
+    """Return all forms in which secrets may occur in decoded text; empty if there are no secrets.
 
-    The environment is looked at anew: it may change at any time.
+    The environment is read each time, since it may change.
     """
     named, addresses = [], []
     for name, value in os.environ.items():
@@ -206,7 +211,7 @@ def known() -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=4)
 def _logins(addresses: tuple[str, ...]) -> tuple[str, ...]:
-    """``user:password`` and the password of each, as the URL has it and as it is sent."""
+    """Return ``user:password`` and the password of each, both as in the URL and as sent."""
     logins = []
     for parts in filter(None, map(ADDRESS_WITH_LOGIN.fullmatch, addresses)):
         for text in (parts[1], parts[1].partition(":")[2]):
@@ -222,7 +227,7 @@ def _forms_of(values: tuple[str, ...]) -> tuple[bytes, ...]:
 
 
 def _is_secret(value: str) -> bool:
-    """Whether a value can be taken out of any text, JSON included, without harm to the rest.
+    """Whether a value can be removed from any text, JSON included, without harming the rest.
 
     Numbers, words and absolute paths also occur in ordinary text and in traces.
     """
@@ -234,12 +239,12 @@ def _is_secret(value: str) -> bool:
 
 
 def _written(value: str) -> Iterator[bytes]:
-    """What is looked for in a text and in what it decodes to."""
+    """Yield the forms to search for in a text and in its decoded versions."""
     for text in {value, value.replace(" ", "+")}:
         for escapes in (PLAIN, MAIL):
             yield from (form.encode(_BYTES) for form in _decoded(text.encode(*_UTF8), escapes))
     raw = value.encode(*_UTF8)
-    # Of `user:value`, whatever the user: the part of the base64 that the value alone decides.
+    # In the base64 of `user:value`, the part that does not depend on the user.
     for before, lost in ((0, 0), (1, 2), (2, 3)):
         coded = base64.b64encode(b"\0" * before + raw).rstrip(b"=")
         whole = coded[lost : len(coded) - ((before + len(raw)) % 3 > 0)]
@@ -251,7 +256,7 @@ def _written(value: str) -> Iterator[bytes]:
 
 
 def _places(content: bytes) -> Iterator[tuple[int, int]]:
-    """Begin and end of each secret in a text; places may overlap."""
+    """Yield start and end of each secret in a text; the ranges may overlap."""
     forms = [form.decode(_BYTES) for form in known()]
     if not forms:
         return
@@ -264,7 +269,7 @@ def _places(content: bytes) -> Iterator[tuple[int, int]]:
 def _places_in(
     texts: Sequence[str], escapes: Sequence[re.Pattern[str]], forms: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
-    """The same in a text and in what it decodes to, one after the other."""
+    """As `_places`, in a text and in its decoded versions."""
     origins: list[_Origins] = []
     for depth, text in enumerate(texts):
         if depth and text is texts[depth - 1]:
@@ -282,7 +287,7 @@ def _places_in(
 
 
 def _decoded(content: bytes, escapes: Sequence[re.Pattern[str]]) -> list[str]:
-    """The text, and what it becomes as the escapes of each kind are decoded; all as `_BYTES`."""
+    """Return the text and its decoded version after each kind of escape; all as `_BYTES`."""
     texts = [content.decode(_BYTES)]
     for escape in escapes:
         text, count = escape.subn(_character_of, texts[-1])
@@ -296,7 +301,7 @@ def _character_of(escape: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _character(escape: str) -> str:
-    """What an `ESCAPE` or a `QUOTED` stands for."""
+    """Decode one `ESCAPE` or `QUOTED` match."""
     kind, rest = escape[0], escape[1:]
     if kind in "%=":
         return chr(int(rest, 16)) if rest.isalnum() else ""
@@ -305,7 +310,7 @@ def _character(escape: str) -> str:
     elif len(rest) == 1:
         return rest.translate(_LETTERS)
     elif rest.startswith("u") and "{" not in rest:
-        character = str(json.loads(f'"{escape}"'))  # which joins a pair
+        character = str(json.loads(f'"{escape}"'))  # joins a surrogate pair
     else:
         number = int(rest.strip("uUx{}"), 16)
         character = chr(number) if number <= sys.maxunicode else escape
@@ -313,7 +318,7 @@ def _character(escape: str) -> str:
 
 
 class _Origins:
-    """By places in a decoded text, those in the text before."""
+    """Map positions in a decoded text to positions in the text before decoding."""
 
     def __init__(self, before: str, escape: re.Pattern[str]) -> None:
         self._decoded, self._before = array("q", [0]), array("q", [0])

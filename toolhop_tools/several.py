@@ -1,4 +1,4 @@
-"""Many things, several at a time."""
+"""Run work for many things with bounded concurrency."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Thing = TypeVar("Thing")
 async def each(
     things: Iterable[Thing], work: Callable[[Thing], Awaitable[object]], *, at_a_time: int
 ) -> None:
-    """Await `work` for each of the things, `at_a_time` of them at once; at least one.
+    """Await `work` for each thing, `at_a_time` of them at once (at least one).
 
-    Things are taken as there is room for them, and nothing is kept: memory does not grow with
-    their number.
+    Things are taken as capacity frees up and no result is stored: memory does not grow with their
+    number.
 
     Raises:
-        Exception: the first one that `work` raises; what is under way is cancelled.
+        Exception: the first exception of `work`; running work is cancelled.
     """
     waiting = iter(things)
 

@@ -1,4 +1,4 @@
-"""Parameters that a tool does not read: any value does as well as any other. Pure."""
+"""Find parameters that a tool never reads, so that any value will do. No side effects."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from toolhop_tools.pairing import default_nodes, parse_source, top_functions
 
 @lru_cache(maxsize=1024)
 def unread(program: Program) -> frozenset[str]:
-    """The parameters that the program's function takes and never reads, other than to refuse a
-    value for its type or for being empty.
+    """Return the parameters that the program's function never reads, except to reject a value
+    for its type or for being empty.
     """
     tree = parse_source(program.source)
     own = top_functions(tree).get(program.function) if tree else None
     if own is None:
         return frozenset()
     taken = default_nodes(own.args).keys()
-    whole = {"locals", "vars", "eval", "exec"}  # which read what they do not name
+    whole = {"locals", "vars", "eval", "exec"}  # read variables without naming them
     used = {name for statement in own.body for name in _read(statement)}
     return frozenset() if used & whole else frozenset(taken - used)
 
 
 def _read(node: ast.AST) -> Iterator[str]:
-    """The names that a node reads."""
+    """Yield the names that a node reads."""
     if isinstance(node, ast.If) and all(map(_refuses, node.body)) and _of_form(node.test):
         for other in node.orelse:
             yield from _read(other)
@@ -46,7 +46,7 @@ def _refuses(statement: ast.stmt) -> bool:
 
 
 def _of_form(test: ast.expr) -> bool:
-    """Whether a condition asks for a type, or whether something is there, and for no value."""
+    """Whether a condition tests only the type or presence of a value."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return _of_form(inner)
@@ -61,7 +61,7 @@ def _of_form(test: ast.expr) -> bool:
 
 
 def _names(part: ast.expr) -> bool:
-    """A name, or its text without spaces around it."""
+    """Whether the expression is a name, or a name with ``.strip()``."""
     match part:
         case ast.Call(func=ast.Attribute(attr="strip", value=text), args=[]):
             return _names(text)

@@ -1,9 +1,9 @@
-"""The rows that differ most from each other. Pure.
+"""Choose the rows that differ most from each other. No side effects.
 
-ToolBeHonest keeps, of each subtask, the 100 samples of 300 with the greatest variation in task and
-tool descriptions (section 3.4), and does not say how. Here: likeness is the mean of two cosines of
-TF-IDF weights, of the tasks and of the tools; rows are taken one by one, each the one whose nearest
-row among those already taken is farthest away.
+For each subtask, ToolBeHonest keeps the 100 of 300 samples with the greatest variation in task and
+tool descriptions (section 3.4), without saying how. Here similarity is the mean of two cosines of
+TF-IDF weights, for the tasks and for the tools; rows are added one by one, each time the row that
+is farthest from its nearest chosen row.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _WORD = re.compile(r"\w+")
 
 
 def most_varied(rows: Sequence[Sequence[str]], size: int) -> list[int]:
-    """Places of the rows to keep, in order; of all where there are no more than `size`.
+    """Return the indexes of the rows to keep, in order; all if there are at most `size`.
 
     Args:
-        rows: the texts of each, such as its task and its tools; every row has as many.
-        size: how many to keep.
+        rows: the texts of each row, such as its task and its tools; the same number for every row.
+        size: number of rows to keep.
     """
     if len(rows) <= size:
         return [*range(len(rows))]

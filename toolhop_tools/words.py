@@ -1,4 +1,4 @@
-"""Texts as words, to say whether one stands in another: case, accents and marks aside."""
+"""Split texts into words and find one in another, ignoring case, accents and marks."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 
 LONGEST_CHARS = 4000
-"""Length of a text that is looked at; longer ones are cut."""
+"""Maximum length of text examined, in characters; longer texts are cut."""
 _WORD = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?|[^\W_]+(?:['’][^\W_]+)*")
 _PLAIN = str.maketrans(
     {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
-"""Letters that Unicode does not take apart, as they are written where there is no such key."""
+"""Letters that Unicode does not decompose, with their ASCII transliterations."""
 
 
 def bare(text: str) -> str:
-    """The text case folded and without accents."""
+    """Return the text case folded and without accents."""
     apart = unicodedata.normalize("NFKD", text.casefold()).translate(_PLAIN)
     return "".join(letter for letter in apart if not unicodedata.combining(letter))
 
 
 @lru_cache(maxsize=4096)
 def words(text: str) -> tuple[str, ...]:
-    """Words and numbers of a text, in order; a number as it is written, without commas."""
+    """Return the words and numbers of a text, in order; numbers as written, without commas."""
     found = _WORD.findall(bare(text[:LONGEST_CHARS]))
     return tuple(_word(word) for word in found)
 
@@ -43,23 +43,23 @@ ARTICLES = frozenset(words("the a an"))
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """The words of a parameter's or a field's name, or of a choice: ``start_date``."""
+    """Return the words of a name such as ``start_date``: a parameter, a field or a choice."""
     return words(name.replace("_", " "))
 
 
 def number_of(text: str) -> Decimal | None:
-    """The plain number that an answer is; None for any other."""
+    """Return the value of an answer that is a plain number; None for any other."""
     return plain_number(plain_text(text))
 
 
 def name_words(text: str) -> tuple[str, ...]:
-    """The same without an article in front."""
+    """As `words`, without a leading article."""
     found = words(text)
     return found[1:] if len(found) > 1 and found[0] in ARTICLES else found
 
 
 def runs(part: Sequence[str], whole: Sequence[str]) -> list[int]:
-    """Where `part` stands in `whole`, word by word."""
+    """Return the positions at which `part` occurs in `whole`, word by word."""
     if not part:
         return []
     last = len(whole) - len(part)
@@ -67,7 +67,7 @@ def runs(part: Sequence[str], whole: Sequence[str]) -> list[int]:
 
 
 def scalars(value: JSON) -> list[tuple[tuple[str | int, ...], JSON]]:
-    """The scalars in a value, each with the keys and indexes that lead to it."""
+    """Return the scalars in a value, each with its path of keys and indexes."""
     found: list[tuple[tuple[str | int, ...], JSON]] = []
     left: list[tuple[tuple[str | int, ...], JSON]] = [((), value)]
     while left:
@@ -82,24 +82,24 @@ def scalars(value: JSON) -> list[tuple[tuple[str | int, ...], JSON]]:
 
 
 def as_text(value: JSON) -> str:
-    """A scalar as text; huge numbers as a word of their own."""
+    """Return a scalar as text; a huge number becomes a placeholder word."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, int):
-        # Python converts no more than 4,300 digits, and in more than linear time.
+        # Python refuses more than 4,300 digits, and its conversion is slower than linear.
         return str(value) if abs(value).bit_length() < 10_000 else "a huge number"
     return repr(value)
 
 
 def letters(text: str) -> str:
-    """The letters and digits of a text, case and accents aside."""
+    """Return the letters and digits of a text, ignoring case and accents."""
     return "".join(filter(str.isalnum, bare(text)))
 
 
 def as_number(text: str) -> int | float | None:
-    """The plain number that a text is, as JSON has it; None for another text or a huge number."""
+    """Parse a plain number as JSON does; None for other text or a huge number."""
     number = number_of(text)
     if number is None or abs(number) >= 10**15:
         return None

@@ -1,11 +1,11 @@
-"""One folder a benchmark: here its files are read and written.
+"""Benchmarks, one folder each: their files are read and written here.
 
-The same names stand in `toolhop_env.benchmarks`, where traces are scored, and in
-`toolhop_agents.benchmarks`, which says how agents are asked. Nothing outside of a benchmark's
-folders names it; whatever is common to several stands beside the folders.
+The same names are used in `toolhop_env.benchmarks`, where traces are scored, and in
+`toolhop_agents.benchmarks`, where agents are prompted. Nothing outside a benchmark's folders names
+it; code shared by several benchmarks is beside the folders.
 """
 
 READ = ("toolhop", "nestools", "toolbehonest", "relytoolbench")
-"""The product's own benchmarks that have official files, which their ``reader`` reads."""
+"""Built-in benchmarks with official files, which their ``reader`` module reads."""
 OWN = (*READ, "scenarios")
-"""All of the product's own."""
+"""All built-in benchmarks."""

@@ -1,5 +1,5 @@
-"""What readers of data sets share, and those of no single benchmark.
+"""Shared code of data set readers, and readers that belong to no single benchmark.
 
-A package of one's own adds a reader by an entry point of the group ``toolhop.readers`` that
-names a `toolhop_tools.readers.reader.Reader`.
+Your package can add a reader by an entry point in the group ``toolhop.readers`` that names a
+`toolhop_tools.readers.reader.Reader`.
 """

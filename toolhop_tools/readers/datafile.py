@@ -1,7 +1,7 @@
-"""From a file's bytes to JSON values: UTF-8, strict JSON, one list or one value a line.
+"""Parse a file's bytes into JSON values: UTF-8, strict JSON, one list or one value per line.
 
 Stricter than `json.loads` where Python is laxer than RFC 8259: ``NaN``, ``Infinity``, numbers
-beyond a float's range and lone surrogates are errors. They could not be written back.
+beyond a float's range and lone surrogates are errors, since they could not be written back.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from toolhop_tools import regular
 from toolhop_tools.errors import DataError, DataNotFound, DataProblem, counted
 
 DEEPEST = 200
-"""Levels of a value; pydantic reads no more either."""
+"""Maximum nesting depth of a value; pydantic has the same limit."""
 LONGEST_INTEGER = 4000
-"""Digits; Python itself refuses to convert more than 4,300."""
+"""Maximum number of digits of an integer; Python itself converts at most 4,300."""
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -33,11 +33,11 @@ class _BadNumberError(ValueError):
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's content.
+    """Return the file's content.
 
     Raises:
         DataNotFound: there is no such file.
-        DataError: it cannot be read.
+        DataError: the file cannot be read.
     """
     try:
         return regular.content(path, below=0)
@@ -48,16 +48,16 @@ def read_bytes(path: Path) -> bytes:
 
 
 def parse_rows(data: bytes, *, lines: bool, origin: str) -> list[tuple[str, JSON]]:
-    """The rows of a data file with the name of their place, such as ``row 3`` or ``line 3``.
+    """Parse the rows of a data file, each with its place, such as ``row 3`` or ``line 3``.
 
     Args:
         data: the file's content, UTF-8 with or without a byte order mark.
-        lines: a value a line (blank lines are skipped) instead of one list.
+        lines: one value per line (blank lines are skipped) instead of one list.
         origin: the file's name, for errors.
 
     Raises:
-        DataError: not UTF-8, not JSON (of `lines`: every broken one is listed), not a list,
-            or no rows.
+        DataError: not UTF-8, not JSON (with `lines`, every broken line is listed), not a list, or
+            no rows.
     """
     text = decode(data, origin)
     rows = _from_lines(text, origin) if lines else _from_list(text, origin)
@@ -67,11 +67,11 @@ def parse_rows(data: bytes, *, lines: bool, origin: str) -> list[tuple[str, JSON
 
 
 def parse_list(path: Path, mistaken: Callable[[dict[str, JSON]], str]) -> list[tuple[str, JSON]]:
-    """The rows of a file: a value a line of a ``.jsonl``, else one list.
+    """Read the rows of a file: JSON Lines if it ends in ``.jsonl``, else one list.
 
     Args:
         path: the file.
-        mistaken: what an object that stands in the place of the list is; empty where unknown.
+        mistaken: describes an object found instead of the list; empty if unknown.
 
     Raises:
         DataError: see `parse_rows`.
@@ -88,11 +88,11 @@ def parse_list(path: Path, mistaken: Callable[[dict[str, JSON]], str]) -> list[t
 
 
 FIRST_ROW_CHARS = 1_000_000
-"""A file whose first row is longer is known by no one."""
+"""Maximum length of a first row, in characters, by which a file can be recognized."""
 
 
 def fields_of(path: Path) -> frozenset[str]:
-    """The fields of a file's first row, of a list or a value a line; none where there is no row."""
+    """Return the fields of a file's first row (list or JSON Lines); empty if it has none."""
     try:
         with io.TextIOWrapper(regular.reading(path, below=0), "utf-8-sig") as file:
             text = file.read(FIRST_ROW_CHARS)
@@ -103,10 +103,10 @@ def fields_of(path: Path) -> frozenset[str]:
 
 
 def parse(data: bytes, origin: str) -> JSON:
-    """One JSON value.
+    """Parse one JSON value.
 
     Raises:
-        DataError: not UTF-8 or not JSON; says at which line and column, and what stands there.
+        DataError: not UTF-8 or not JSON; gives the line, the column and the text found there.
     """
     text = decode(data, origin)
     value, problem = _loads(text)
@@ -116,10 +116,10 @@ def parse(data: bytes, origin: str) -> JSON:
 
 
 def decode(data: bytes, origin: str) -> str:
-    """The text of UTF-8 bytes, without a byte order mark.
+    """Decode UTF-8 without a byte order mark.
 
     Raises:
-        DataError: not UTF-8; names the first byte that is not, by line and offset.
+        DataError: not UTF-8; gives line and offset of the first invalid byte.
     """
     try:
         return data.decode("utf-8-sig")
@@ -153,7 +153,7 @@ def _from_list(text: str, origin: str) -> list[tuple[str, JSON]]:
 def _from_lines(text: str, origin: str) -> list[tuple[str, JSON]]:
     rows: list[tuple[str, JSON]] = []
     problems: list[DataProblem] = []
-    # Not splitlines(): JSON text may hold U+2028 and its like unescaped.
+    # Not splitlines(): JSON text may contain U+2028 and similar unescaped.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -217,7 +217,7 @@ def _end(text: str, position: int) -> str:
 
 
 def _position(text: str, token: str) -> int:
-    """Where `token` stands outside of strings."""
+    """Return the position of `token` outside strings."""
     pattern = re.compile(r'"(?:[^"\\]|\\.)*"|(' + re.escape(token) + ")", re.DOTALL)
     return next((hit.start(1) for hit in pattern.finditer(text) if hit.group(1)), 0)
 

@@ -1,7 +1,8 @@
-"""The benchmarks' official data files: downloaded or imported, and checked. None is shipped here.
+"""Download or import the benchmarks' official data files, and check them.
 
-A file whose digest is known is kept only if it has it. Of another one the digest is recorded beside
-it when it first comes, as ``FILE.sha256``, and checked from then on.
+The package contains none of them. A file with a known digest is stored only if it matches. For
+other files the digest is recorded beside the file on first download, as ``FILE.sha256``, and
+checked from then on.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ from toolhop_tools.atomic import atomic
 from toolhop_tools.errors import DataNotFetched, FetchError
 
 OnProgress: TypeAlias = Callable[[int, int], None]
-"""Called with the bytes that have come and the bytes that will have come in the end."""
+"""Called with the number of bytes received and the expected total."""
 
 CONNECT_S = 20.0
 READ_S = 60.0
-"""Longest silence of a server between two pieces."""
+"""Read timeout between two chunks, in seconds."""
 
 
 MOST_BYTES = 200_000_000
-"""Of a file whose size is not known."""
+"""Maximum size of a file whose size is not known, in bytes."""
 HUGGING_FACE, GITHUB = "https://huggingface.co", "https://raw.githubusercontent.com"
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A file of a repository, down to its content where that is known."""
+    """A file in a repository at a fixed revision, with its digest if known."""
 
     repository: str
     revision: str
     path: str
     size_bytes: int | None = None
     sha256: str = ""
-    """Empty where no digest is published."""
+    """Empty if no digest is published."""
     host: str = HUGGING_FACE
 
     @property
@@ -47,7 +48,7 @@ class Pin:
         return Path(self.path).name
 
     def url(self, endpoint: str = "") -> str:
-        """Where `endpoint`, such as a mirror, serves it; by default its own host."""
+        """Return the URL at `endpoint`, such as a mirror; by default at the file's own host."""
         place = f"{self.repository}/{self.revision}/{self.path}"
         if self.host == HUGGING_FACE:
             place = f"datasets/{self.repository}/resolve/{self.revision}/{self.path}"
@@ -56,22 +57,22 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The official files of a data set. One alone lies in the cache folder itself."""
+    """The official files of a data set. A single file is stored in the cache folder itself."""
 
     name: str
-    """As in ``--data`` and `toolhop data fetch`."""
+    """Name as in ``--data`` and `toolhop data fetch`."""
     pins: tuple[Pin, ...]
     licence: str
     main: str = ""
-    """The file that is read; the folder of all of them where empty."""
+    """Name of the file to read; empty to read the folder."""
 
     @property
     def folder(self) -> Path:
-        """Where several files are kept."""
+        """Folder of a source with several files."""
         return cache_folder() / f"{self.name}-{self.pins[0].revision[:8]}"
 
     def file(self, pin: Pin) -> Path:
-        """Where one of the files is kept, whether it is there or not."""
+        """Return the path of one of the files, whether it exists or not."""
         if len(self.pins) > 1:
             return self.folder / pin.name
         name = Path(pin.path)
@@ -79,12 +80,12 @@ class Source:
 
     @property
     def path(self) -> Path:
-        """What is read: a file, or the folder of all."""
+        """Path to read: a file, or the folder."""
         known = {pin.name: self.file(pin) for pin in self.pins}
         return known[self.main] if self.main else self.folder
 
     def here(self) -> Path:
-        """The path to be read.
+        """Return the path to read.
 
         Raises:
             DataNotFetched: a file is missing, or is not the one that was fetched.
@@ -116,18 +117,18 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def default_url(pin: Pin, environ: Mapping[str, str] = os.environ) -> str:
-    """The file at its host; of Hugging Face at ``HF_ENDPOINT`` where that is set."""
+    """Return the file's URL at its host; for Hugging Face at ``HF_ENDPOINT`` if that is set."""
     mirror = environ.get("HF_ENDPOINT", "") if pin.host == HUGGING_FACE else ""
     return pin.url(mirror)
 
 
 def record_of(path: Path) -> Path:
-    """Where a file's digest is recorded, in the form of ``sha256sum``."""
+    """Return the path of a file's recorded digest, in the form of ``sha256sum``."""
     return path.with_name(f"{path.name}.sha256")
 
 
 def wanted_digest(path: Path, pin: Pin) -> str:
-    """The SHA-256 that the file must have: the pin's, or the one recorded; empty for none."""
+    """Return the required SHA-256: the pin's, or the recorded one; empty if there is none."""
     if pin.sha256:
         return pin.sha256
     try:
@@ -137,7 +138,7 @@ def wanted_digest(path: Path, pin: Pin) -> str:
 
 
 def is_pinned(path: Path, pin: Pin) -> bool:
-    """Whether the file's SHA-256 is the pinned one, or the one recorded (20 MB take 20 ms)."""
+    """Whether the file's SHA-256 is the pinned or recorded one (20 MB take 20 ms)."""
     if not path.is_file():
         return False
     if pin.size_bytes is not None and path.stat().st_size != pin.size_bytes:
@@ -153,21 +154,20 @@ def fetch(
     url: str | None = None,
     progress: OnProgress | None = None,
 ) -> Path:
-    """Download a file unless it is there already; gives its path.
+    """Download a file unless it already exists, and return its path.
 
     Args:
-        target: where to keep it.
+        target: where to store it.
         pin: the file.
-        url: another place than `default_url`, such as a mirror's.
-        progress: called with every piece that comes.
-
-    Proxies are taken from the environment (``HTTPS_PROXY`` and so on).
+        url: URL to use instead of `default_url`, such as a mirror's.
+        progress: called with every chunk received. Proxies are taken from the environment
+            (``HTTPS_PROXY`` and so on).
 
     Raises:
-        FetchError: no answer, an error's answer, a connection cut, or another content. Then
-            nothing is kept.
+        FetchError: no response, an error response, a lost connection, or different content. Nothing
+            is stored then.
     """
-    import httpx  # 0.14 s, wanted only here; every command that loads data imports this module
+    import httpx  # takes 0.14 s; every command that loads data imports this module
 
     if is_pinned(target, pin):
         return target
@@ -181,7 +181,7 @@ def fetch(
         status = f"{error.response.status_code} {error.response.reason_phrase}".strip()
         raise FetchError(f"{url} answered {status}", fix=_by_hand(pin)) from None
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
-        # The last two are httpx's words on a proxy that it cannot use.
+        # httpx raises the last two for an unusable proxy.
         reason = str(error) or type(error).__name__
         raise FetchError(f"no download from {url}: {reason}", fix=_by_hand(pin)) from None
     except OSError as error:
@@ -190,10 +190,10 @@ def fetch(
 
 
 def adopt(source: Path, *, target: Path, pin: Pin) -> Path:
-    """Import a copy downloaded by hand, under the same check; gives the path it is kept at.
+    """Import a copy downloaded by hand, with the same check, and return its stored path.
 
     Raises:
-        FetchError: the file cannot be read, or is not the pinned one. Then nothing is kept.
+        FetchError: the file cannot be read, or is not the pinned one. Nothing is stored then.
     """
     try:
         with source.open("rb") as file:
@@ -220,7 +220,7 @@ def _by_hand(pin: Pin) -> str:
 def _keep(
     pieces: Iterable[bytes], target: Path, pin: Pin, progress: OnProgress | None, what: str
 ) -> None:
-    """Write aside, check, rename. A file that grows past the pinned size is not read on."""
+    """Write to a temporary file, check, rename. Stops reading beyond the pinned size."""
     digest, size, most = hashlib.sha256(), 0, pin.size_bytes or MOST_BYTES
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

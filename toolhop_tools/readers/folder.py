@@ -1,4 +1,4 @@
-"""Data sets written as folders: the built-in one, and users' own in the same layout.
+"""Read data sets in folders: the built-in one, and users' own in the same layout.
 
 ::
 
@@ -9,8 +9,8 @@
     <root>/<domain>/<name>.json          the tool's schema: name, description, parameters
     <root>/<domain>/<name>.py            its code; defines the function <name>
 
-``arguments`` is the hop's gold call and may be absent. Items come in the order of the folders'
-names and then of the file.
+``arguments`` is the hop's gold call and may be absent. Items are
+ordered by folder name and then by their order in the file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PATH = re.compile(r"[A-Za-z0-9_-]+/[A-Za-z0-9_-]+")
 
 @cache
 def builtin() -> DataSet:
-    """The data set that comes with the package, read once per process.
+    """Return the data set that comes with the package; it is read once per process.
 
     Raises:
         DataError: the installation is damaged.
@@ -49,7 +49,7 @@ def builtin() -> DataSet:
 
 
 def survey_builtin() -> Survey:
-    """The same with errors and findings as values."""
+    """As `builtin`, with errors and findings as values."""
     root = files("toolhop_tools") / "builtin"
     return survey_folder(root, name="builtin", origin=str(root))
 
@@ -78,7 +78,7 @@ def survey_folder(root: Traversable, *, name: str, origin: str) -> Survey:
     """Read a folder in the layout above, broken rows included.
 
     Raises:
-        DataError: no folder in it has an ``items.json``.
+        DataError: no subfolder has an ``items.json``.
     """
     rows: list[tuple[str, JSON]] = []
     problems: list[DataProblem] = []
@@ -119,7 +119,7 @@ class _Shelf:
         self.problems: list[DataProblem] = []
 
     def tool(self, path: str) -> Tool | None:
-        """The tool ``folder/name``; None where it has errors."""
+        """Return the tool ``folder/name``; None if it has errors."""
         if path not in self._tools:
             self._tools[path] = self._read(path)
         return self._tools[path]

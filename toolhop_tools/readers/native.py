@@ -1,8 +1,8 @@
-"""Items of any benchmark as JSON rows, and back: how a run keeps the items that it plays.
+"""Convert items of any benchmark to JSON rows and back: the format in which a run stores its items.
 
-ToolHop's items have the official row format (`toolhop_tools.benchmarks.toolhop.reader`), which
-every tool that knows ToolHop reads. Those of other benchmarks have this one: everything that an
-`Item` holds.
+ToolHop's items use the official row format (`toolhop_tools.benchmarks.toolhop.reader`), which every
+tool that supports ToolHop reads. Items of other benchmarks use this format, which contains every
+field of `Item`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from toolhop_tools.readers.datafile import parse_rows, read_bytes
 from toolhop_tools.reading import reading_from_json, reading_to_json
 
 MARK = "toolhop_item"
-"""The field that tells these rows from others; its value is the format's number."""
+"""Field that identifies these rows; its value is the format version."""
 FORMAT = 1
 _ITEMS = TypeAdapter(
     tuple[Item, ...], config=ConfigDict(revalidate_instances="always", strict=True)
@@ -44,7 +44,7 @@ _ITEMS = TypeAdapter(
 
 
 def to_row(item: Item) -> dict[str, JSON]:
-    """An item as a row."""
+    """Convert an item to a row."""
     tools: list[JSON] = [_tool(tool) for tool in item.all_tools.values()]
     others: list[JSON] = [tool.name for tool in item.others]
     return {
@@ -108,15 +108,15 @@ def _gold(row: Mapping[str, Any]) -> GoldCall | None:
     if row["gold"] is None:
         return None
     reading = reading_from_json(row["reading"]) if "reading" in row else None
-    # Rows of before had neither.
+    # Older rows have neither `source` nor `reading`.
     return GoldCall(row["gold"], row.get("source", "written"), reading)
 
 
 def from_rows(rows: Iterable[JSON], *, name: str, origin: str) -> DataSet:
-    """The items of rows that `to_row` wrote.
+    """Return the items of rows written by `to_row`.
 
     Raises:
-        DataError: a row is not of this format, or of a newer one; says which.
+        DataError: a row does not have this format, or has a newer version; names the row.
     """
     items: list[Item] = []
     for number, row in enumerate(rows, start=1):
@@ -192,17 +192,17 @@ def _program(body: Mapping[str, Any]) -> Program:
 
 
 def is_native_file(path: Path) -> bool:
-    """Whether a file's first line is a row of this format."""
+    """Whether a file's first line is a row in this format."""
     with regular.reading(path, below=0) as file:
         first = file.readline(65_536)
     return first.startswith(b'{"' + MARK.encode() + b'"')
 
 
 def read_file(path: Path) -> DataSet:
-    """The items of a file with a row a line.
+    """Read the items of a JSON Lines file.
 
     Raises:
-        DataError: a line is not a JSON object, or no item.
+        DataError: a line is not a JSON object, or not an item.
     """
     rows = parse_rows(read_bytes(path), lines=True, origin=str(path))
     return from_rows([row for _, row in rows], name=path.stem, origin=str(path))

@@ -1,4 +1,4 @@
-"""What a reader is. `toolhop_tools.load` finds them by name."""
+"""The interface of readers, which `toolhop_tools.load` finds by name."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ from toolhop_tools.readers.record import Survey
 
 
 class SurveyData(Protocol):
-    """Reads a data set, with its errors and findings as values."""
+    """Reads a data set and returns errors and findings as values."""
 
     def __call__(self, path: str, *, last_wins: bool) -> Survey:
-        """Read what stands at `path`, or the reader's own data where it is empty.
+        """Read the data at `path`, or the reader's own data if it is empty.
 
         Args:
-            path: what follows the colon in ``--data NAME:PATH``.
-            last_wins: what ToolHop's official evaluator does with tools that share a name;
-                a reader of other data takes no notice.
+            path: the part after the colon in ``--data NAME:PATH``.
+            last_wins: treat tools that share a name as ToolHop's official evaluator does; readers
+                of other data ignore it.
 
         Raises:
-            DataError: nothing could be read at all.
+            DataError: nothing could be read.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How one kind of data set is read."""
+    """A reader for one kind of data set."""
 
     about: str
-    """One line for `toolhop data list`."""
+    """One-line description for `toolhop data list`."""
     survey: SurveyData
     source: Source | None = None
-    """The data that is read without a path, where that is to be fetched."""
+    """Files to fetch for reading without a path; None if there are none."""
     wants_path: bool = False
-    """It has no data of its own: it reads ``NAME:PATH`` alone."""
+    """Whether it only reads ``NAME:PATH``, having no data of its own."""
     fits: Callable[[Path], bool] | None = None
-    """Whether a file or folder is of its kind, by the first row: its path alone then reads it."""
+    """Whether a file or folder is of its kind, judged by the first row; such paths can be given
+    without the reader's name."""
 
     @property
     def ready(self) -> bool:
-        """Whether it can read without anything being fetched."""
+        """Whether it can read without fetching anything."""
         return self.source is None or self.source.path.exists()

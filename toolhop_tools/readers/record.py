@@ -1,4 +1,4 @@
-"""Reading one JSON object of a data file field by field: every fault is noted, none raised."""
+"""Read one JSON object of a data file field by field: faults are noted, never raised."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _MISSING = object()
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All that reading a data file showed."""
+    """Everything found while reading a data file."""
 
     dataset: DataSet
-    """The items that can be used."""
+    """The usable items."""
     problems: tuple[DataProblem, ...]
     """Errors and findings, in the order of the file."""
     fix: str = ""
-    """What to do about the errors, where that is more than correcting the fields they name."""
+    """How to fix the errors, if correcting the named fields is not enough."""
 
     @property
     def errors(self) -> tuple[DataProblem, ...]:
-        """What makes rows unusable."""
+        """Problems that make rows unusable."""
         return tuple(problem for problem in self.problems if problem.level == "error")
 
     def usable(self, *, skip_broken: bool = False) -> DataSet:
-        """The data set, if every row can be used (or, with `skip_broken`, any).
+        """Return the data set if every row can be used (with `skip_broken`, at least one).
 
         Raises:
-            DataError: otherwise; lists every error.
+            DataError: rows cannot be used; lists every error.
         """
         errors = self.errors
         if not errors or (skip_broken and self.dataset.items):
@@ -49,10 +49,10 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON object, where it stands, and the list that its faults are noted in.
+    """A JSON object with its place and the list in which its faults are noted.
 
-    The readers return a stand-in of the right type where a field is faulty, so that the fields
-    after it are read too; whoever builds a value asks `errors` first.
+    For a faulty field the readers return a stand-in of the right type, so that later fields are
+    read too; check `errors` before building a value.
     """
 
     value: Mapping[str, JSON]
@@ -62,22 +62,22 @@ class Record:
 
     @property
     def errors(self) -> int:
-        """Errors noted so far."""
+        """Number of errors noted so far."""
         return sum(note.level == "error" for note in self.notes)
 
     def note(
         self, rule: str, name: str, *, expected: str, given: str, level: ProblemLevel = "error"
     ) -> None:
-        """Write down a fault of the field `name` (empty for the object as a whole)."""
+        """Note a fault of the field `name` (empty for the object as a whole)."""
         place = _step(self.path, name)
         self.notes.append(DataProblem(rule, self.where, place, expected, given, level))
 
     def within(self, name: str, value: Mapping[str, JSON]) -> Record:
-        """The same for an object inside this one."""
+        """Return a record for an object inside this one."""
         return replace(self, value=value, path=_step(self.path, name))
 
     def text(self, name: str) -> str:
-        """A text that must be there and not blank."""
+        """Read a required, non-blank text."""
         given = self.value.get(name, _MISSING)
         if isinstance(given, str) and given.strip():
             return given
@@ -86,7 +86,7 @@ class Record:
         return ""
 
     def label(self, name: str, *, wanted: bool = True) -> str:
-        """A text that may be absent or blank: read as empty, and a finding where `wanted`."""
+        """Read an optional text; if absent or blank, it is empty, and a finding if `wanted`."""
         given = self.value.get(name, "")
         if not isinstance(given, str):
             self.note("wrong-type", name, expected="text", given=shown(given))
@@ -96,9 +96,9 @@ class Record:
         return given
 
     def answer(self, name: str) -> str:
-        """An answer. ToolHop's are text throughout: a number is taken as its JSON text.
+        """Read an answer. ToolHop's are always text: a number is read as its JSON text.
 
-        That is a finding, and so is blank text, which is taken as it is.
+        That is a finding, and so is blank text, which is returned unchanged.
         """
         given = self.value.get(name, _MISSING)
         if isinstance(given, str):
@@ -121,7 +121,7 @@ class Record:
         return ""
 
     def mapping(self, name: str) -> dict[str, JSON]:
-        """An object."""
+        """Read an object."""
         given = self.value.get(name, _MISSING)
         if isinstance(given, dict):
             return given
@@ -130,7 +130,7 @@ class Record:
         return {}
 
     def sequence(self, name: str) -> Sequence[JSON]:
-        """A list with at least one element."""
+        """Read a list with at least one element."""
         given = self.value.get(name, _MISSING)
         if isinstance(given, list) and given:
             return given
@@ -143,7 +143,7 @@ class Record:
 
 
 def _step(path: str, name: str) -> str:
-    """``path.name``, ``path[2]``, and ``path["Who is the …"]`` for a key that is a sentence."""
+    """Return ``path.name``, ``path[2]``, or, for a sentence, ``path["Who is the …"]``."""
     if re.fullmatch(r"\[\d+\]", name) or not name:
         return f"{path}{name}"
     if re.fullmatch(r"[\w.-]{1,64}(\[\d+\])?", name):
@@ -158,10 +158,10 @@ def collect(
     *,
     id_field: str = "id",
 ) -> tuple[list[Item], list[DataProblem]]:
-    """Read every row by `read`, which gets its id and fields.
+    """Read every row with `read`, which receives its id and fields.
 
-    A row that is not an object, has no id (a whole number or text) or the id of a row before it is
-    an error, and `read` does not see it.
+    A row that is not an object, has no id (a whole number or text) or repeats an earlier id is an
+    error and is not passed to `read`.
     """
     items: list[Item] = []
     problems: list[DataProblem] = []
@@ -194,10 +194,10 @@ def _read_id(record: Record, places: Mapping[str, str], field: str) -> str:
 
 
 def read_tool_schema(record: Record) -> ToolSchema:
-    """A tool as it is shown: name, description, and a JSON Schema of the arguments object.
+    """Read a tool schema: name, description, and a JSON Schema of the arguments object.
 
-    OpenAI's ``{"type": "function", "function": {...}}`` is read as the object inside. A missing
-    description and a schema without ``type`` are findings; ``type`` is then added.
+    OpenAI's ``{"type": "function", "function": {...}}`` is unwrapped. A missing description and a
+    schema without ``type`` are findings; ``type`` is then added.
     """
     inner = record.value.get("function")
     if record.value.get("type") == "function" and isinstance(inner, dict):
@@ -232,9 +232,9 @@ def _read_schema(record: Record) -> dict[str, JSON]:
 
 
 def schema_fault(schema: Mapping[str, JSON]) -> tuple[str, str] | None:
-    """Why `schema` cannot be used to validate arguments, as (path, reason); None if it can.
+    """Return why `schema` cannot validate arguments, as (path, reason); None if it can.
 
-    Patterns and references count too. A reference to elsewhere is a fault and is never fetched:
+    Patterns and references are checked too. An external reference is a fault and is never fetched:
     ``jsonschema_rs.meta.validate`` would ask the network for an unknown ``$schema``.
     """
     try:
@@ -252,7 +252,7 @@ def _refuse(uri: str) -> JSON:
 
 
 def read_gold(record: Record, name: str) -> GoldCall | None:
-    """A gold call ``{"arguments": {...}, "source": "..."}``, or None for null."""
+    """Read a gold call ``{"arguments": {...}, "source": "..."}``; None for null."""
     given = record.value[name]
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""Names of an item's tools: one name, one tool."""
+"""Make the tool names of an item unique."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from toolhop_tools.model import Hop, Tool
 
 
 def own_names(hops: Sequence[Hop]) -> tuple[Hop, ...]:
-    """Rename tools so that a name means one tool: the second one is ``name_2``.
+    """Rename tools so that each name means one tool: a second one becomes ``name_2``.
 
-    Hops that share schema and code share one tool, which keeps its name.
+    Hops with the same schema and code share one tool, which keeps its name.
     """
     names = {hop.tool.name for hop in hops}
     tools: dict[str, list[tuple[Tool, Tool]]] = {}

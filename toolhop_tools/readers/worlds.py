@@ -1,8 +1,9 @@
-"""Made items as data: by their spec, or by a file that refers to them.
+"""Read generated items: by their spec, or from a file that refers to them.
 
-Such a file has a head line, ``{"toolhop_worlds": 1, "generator": ..., "spec": ..., "items": ...}``,
-with the knobs of each spec, and a line an item: index and digest, and for people question, answer,
-chain, family and difficulty. To read it is to make each item again and compare its digest.
+Such a file has a header line, ``{"toolhop_worlds": 1, "generator": ..., "spec": ..., "items":
+...}``, with the knobs of each spec, and one line per item: index and digest and, for human readers,
+question, answer, chain, family and difficulty. To read it, each item is generated again and its
+digest compared.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from toolhop_tools.worlds import items
 from toolhop_tools.worlds.spec import BENCHMARKS, Series, Spec, knobs_text, parse, referred
 
 MARK = "toolhop_worlds"
-"""The field of a file's head that tells it from others; its value is the format's number."""
+"""Field that identifies the header; its value is the format version."""
 FORMAT = 1
 BLOCKS = 32
-"""Blocks that are kept: 640 items, some 30 MB."""
+"""Number of cached blocks: 640 items, about 30 MB."""
 SHA256_BYTES = 32
 OTHERWISE = "made-otherwise"
 FIX = "install the toolhop-env whose generator made the file, or make the file again"
@@ -40,37 +41,37 @@ FIX = "install the toolhop-env whose generator made the file, or make the file a
 
 @lru_cache(maxsize=BLOCKS)
 def _block(spec: Spec, number: int, generator: int) -> tuple[Item, ...]:
-    del generator  # of another one the items are others
+    del generator  # only part of the cache key
     return items.block(spec, number)
 
 
 def item_at(spec: Spec, index: int) -> Item:
-    """An item; its block is kept for a while."""
+    """Return an item; its block is cached for a while."""
     return _block(spec, index // items.BLOCK, items.VERSION)[index % items.BLOCK]
 
 
 def is_made(item: Item) -> bool:
-    """Whether the generator makes this very item from what its row refers to."""
+    """Whether the generator reproduces exactly this item from the reference in its row."""
     place = referred(item)
     return place is not None and item_at(*place).digest == item.digest
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What a file says of its items, by line (from 0, without the head)."""
+    """The items that a file lists, by line (from 0, without the header)."""
 
     path: str
     generator: int
     indexes: array[int]
     digests: bytes
-    """`SHA256_BYTES` each."""
+    """Digests of `SHA256_BYTES` each."""
 
     def digest(self, line: int) -> str:
-        """An item's."""
+        """Return the digest of the item at a line."""
         return self.digests[SHA256_BYTES * line : SHA256_BYTES * (line + 1)].hex()
 
     def differs(self, line: int, item: Item) -> list[DataProblem]:
-        """How an item that was made again differs from the one that is listed; empty if not."""
+        """Report how a regenerated item differs from the listed one; empty if it does not."""
         expected = f"the digest {self.digest(line)[:12]}, made by generator {self.generator}"
         given = f"{item.digest[:12]}, made by generator {items.VERSION}"
         problem = DataProblem(OTHERWISE, f"id {item.id}", "digest", expected, given)
@@ -78,12 +79,12 @@ class Listing:
 
 
 class MadeItems(ItemsOnDemand):
-    """The items of a series, or those of them that a file lists."""
+    """The items of a series, or those that a file lists."""
 
     def __init__(
         self, series: Series, listing: Listing | None = None, at: range | None = None
     ) -> None:
-        """Of all items, or of those at some indexes of the series, or lines of the listing."""
+        """Select all items, or those at some indexes of the series, or lines of the listing."""
         self.series, self.listing = series, listing
         count = len(series if listing is None else listing.indexes)
         self.at = range(count) if at is None else at
@@ -96,11 +97,11 @@ class MadeItems(ItemsOnDemand):
     @overload
     def __getitem__(self, key: slice) -> MadeItems: ...
     def __getitem__(self, key: int | slice) -> Item | MadeItems:
-        """An item, or a slice, whose items are made on demand as well.
+        """Return an item, or a slice whose items are generated on demand as well.
 
         Raises:
             IndexError: there is no such item.
-            DataError: a file lists another item, though of this version of the generator.
+            DataError: the file lists a different item for this generator version.
         """
         if isinstance(key, slice):
             return MadeItems(self.series, self.listing, self.at[key])
@@ -110,21 +111,21 @@ class MadeItems(ItemsOnDemand):
         return item
 
     def place(self, at: int) -> tuple[Spec, int]:
-        """The spec and index of what stands in one of the places `at`."""
+        """Return the spec and index of the item at one of the positions in `at`."""
         return self.series.place(at if self.listing is None else self.listing.indexes[at])
 
     def made(self, at: int) -> Item:
-        """What is made there, whatever is listed."""
+        """Return the generated item, ignoring the listing."""
         return item_at(*self.place(at))
 
     @property
     def generator(self) -> int:
-        """Its version."""
+        """Version of the generator."""
         return items.VERSION
 
     @property
     def digest(self) -> str:
-        """Over specs and version, or over the digests that are listed, in order."""
+        """SHA-256 of specs and version, or of the listed digests in order."""
         text = f"generator {items.VERSION}\n{self.series.specs}\n{self.at}"
         if self.listing:
             text = "\n".join(map(self.listing.digest, self.at))
@@ -132,7 +133,7 @@ class MadeItems(ItemsOnDemand):
 
     @property
     def by_id(self) -> Mapping[str, Item]:
-        """The items by id."""
+        """Items by id."""
         return _ById(self)
 
 
@@ -165,10 +166,11 @@ class _ById(Mapping[str, Item]):
 
 
 def survey(path: str, *, last_wins: bool = False) -> Survey:
-    """The items of a spec (`toolhop_tools.worlds.spec.parse`), or of a file that refers to items.
+    """Read the items of a spec (`toolhop_tools.worlds.spec.parse`), or of a file that refers to
+    items.
 
     Raises:
-        BadChoice: the spec cannot be read.
+        BadChoice: the spec cannot be parsed.
         DataError: the file cannot be read, or the generator no longer makes the benchmark's items.
     """
     del last_wins  # no two tools of an item share a name
@@ -226,16 +228,16 @@ def _read(path: Path) -> tuple[Series, Listing]:
 def write(series: Series, path: Path, on_item: Callable[[], None] = lambda: None) -> None:
     """Write a file that refers to the items of a series.
 
-    It grows beside `path`, as ``NAME.part``, and takes its name when it is whole. What an earlier
-    call left there of the same series and generator is gone on with.
+    The file grows beside `path`, as ``NAME.part``, and is renamed when complete. A partial file of
+    the same series and generator from an earlier call is continued.
 
     Args:
-        series: what it lists.
+        series: the items to list.
         path: the file; it is replaced.
-        on_item: called for each item that is written.
+        on_item: called for each item written.
 
     Raises:
-        DataError: it cannot be written, or another process writes it.
+        DataError: the file cannot be written, or another process is writing it.
         BadChoice: as `items.block`.
     """
     part = path.with_name(f"{path.name}.part")
@@ -259,7 +261,7 @@ def write(series: Series, path: Path, on_item: Callable[[], None] = lambda: None
 
 
 def _kept(descriptor: int, head: bytes) -> int:
-    """How many items a file beside has after this head; anything else in it is taken away."""
+    """Return the number of items after this header in a partial file; anything else is removed."""
     with open(descriptor, "rb", closefd=False) as file:
         count, end = -1, 0
         for line in file:

@@ -1,8 +1,8 @@
-"""Items that lack something, and items in which something goes wrong, each with a proven label.
+"""Items that lack something or contain a fault, each with a proven label.
 
-A scenario is made of a certified item by a pure function of item and seed, a file each; what it
-claims is then shown by execution (`proof`): what is solvable is proven with the tools on offer, and
-of what is not each tool on offer was tried. The transformations follow ToolBeHonest (missing,
-potential and limited tools) and RelyToolBench (missing parameters, unmatched tools); the hazards
-that leave an item solvable are ours.
+Each scenario is made from a certified item by a pure function of item and seed, one file each; its
+claims are then proven by execution (`proof`): a solvable item is solved with the tools on offer,
+and for an unsolvable one every tool on offer is tried. The transformations follow ToolBeHonest
+(missing, potential and limited tools) and RelyToolBench (missing parameters, unmatched tools); the
+hazards that leave an item solvable are our own.
 """

@@ -1,4 +1,4 @@
-"""Tools of scenario items that act on the episode: ask, change the tools, give up."""
+"""Tools of scenario items that act on the episode: ask the user, change tools, give up."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from toolhop_tools.model import EpisodeAction, Tool, ToolSchema
 
 
 class Offer(StrEnum):
-    """Which actions an item has."""
+    """Set of actions that an item offers."""
 
     ACTIONS = "actions"
-    """Ask the user, change the tools, give up: each a tool."""
+    """Three tools: ask the user, change tools, give up."""
     FINISH = "finish"
-    """RelyToolBench's one ``Finish``, whose argument says which; it ends the episode."""
+    """RelyToolBench's ``Finish``, whose argument selects the action; it ends the episode."""
     OFF = "off"
 
 
 def _action(name: str, description: str, body: EpisodeAction, **parameters: str) -> Tool:
-    """A tool whose parameters are texts."""
+    """Return a tool whose parameters are strings."""
     properties: dict[str, JSON] = {
         key: {"type": "string", "description": text} for key, text in parameters.items()
     }
@@ -55,4 +55,4 @@ TOOLS: dict[Offer, tuple[Tool, ...]] = {
     Offer.FINISH: (FINISH,),
     Offer.OFF: (),
 }
-"""By offer: the tools that an item has beside its own."""
+"""Action tools that an item has besides its own, by offer."""

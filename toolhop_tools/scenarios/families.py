@@ -1,4 +1,4 @@
-"""The items of a file of scenarios by family, and which solvable item goes with another."""
+"""Group the items of a scenario file by family, and pair unsolvable items with solvable ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolhop_tools.readers.folder import builtin
 from toolhop_tools.scenarios.label import FIELD, Label, Scenario, label_of, own_id
 
 ORIGINS = "origins.jsonl"
-"""Of each row that is written: the scenario items that it was made of, which can be run."""
+"""File that lists the executable scenario items from which each written row was made."""
 
 
 class Reason(StrEnum):
@@ -39,7 +39,7 @@ class Reason(StrEnum):
 
 
 def runs_code(tool: Tool) -> bool:
-    """Whether a tool is no action of the episode."""
+    """Whether a tool runs code, as opposed to an action of the episode."""
     return isinstance(tool.body, Program | Flaky)
 
 
@@ -52,13 +52,14 @@ class Labelled:
 
     @property
     def shown(self) -> dict[str, Tool]:
-        """The tools on offer, without those that act on the episode."""
+        """Tools on offer, without those that act on the episode."""
         return {k: tool for k, tool in self.item.tools.items() if runs_code(tool)}
 
     @property
     def available(self) -> dict[str, Tool]:
-        """The tools on offer, and those of other items that are held back: for a label they were
-        tried in vain like those on offer. In an order that tells nothing.
+        """Tools on offer and the held-back tools of other items.
+
+        All were tried without success when the label was proven. Their order reveals nothing.
         """
         held = {tool.name: tool for tool in self.item.others if runs_code(tool)}
         found = held | self.shown
@@ -69,27 +70,27 @@ class Labelled:
 
     @property
     def hop_tools(self) -> list[str]:
-        """The name of each hop's tool."""
+        """Name of each hop's tool."""
         return [hop.tool.name for hop in self.item.hops]
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What was made of one item."""
+    """Everything made from one item."""
 
     name: str
     members: tuple[Labelled, ...]
 
     def own(self, scenario: Scenario) -> Labelled | None:
-        """The item of a scenario; its siblings have other ids."""
+        """Return the item of a scenario; its siblings have other ids."""
         wanted = own_id(self.name, scenario)
         return next((one for one in self.members if one.item.id == wanted), None)
 
     def twin(self, one: Labelled) -> Labelled | None:
-        """The solvable sibling of an unsolvable item: its own, or one that several share.
+        """Return the solvable sibling of an unsolvable item: its own, or a shared one.
 
-        That is the smallest solvable item without a hazard which asks the same, shows all that it
-        shows, and solves each hop that is not lost by the same tool.
+        This is the smallest solvable item without a hazard that has the same question, shows at
+        least the same tools, and solves each hop that is not lost with the same tool.
         """
         found = [
             other
@@ -123,13 +124,13 @@ def _covers(solvable: Labelled, one: Labelled) -> bool:
 
 
 ALIKE = 0.4
-"""TF-IDF cosine of two tool schemas from which one reads as if it did the other's job. Labels are
-shown by running; whoever plans, or only reads the tools, goes by what they say."""
+"""Minimum TF-IDF cosine of two tool schemas at which one reads as if it did the other's job.
+Labels are proven by running tools, but a planner, or a reader of the tools, only has their text."""
 
 
 @cache
 def _weights() -> TfIdf:
-    """A fixed background: how alike two tool schemas are depends on no third one."""
+    """Weights from a fixed background, so that similarity does not depend on other schemas."""
     tools = {
         json.dumps(tool.schema.to_openai(), sort_keys=True): tool.schema
         for item in builtin().items
@@ -145,16 +146,16 @@ def _alike(one: str, other: str) -> float:
 
 
 def reads_like(one: Tool, other: Tool) -> bool:
-    """Whether a tool reads as if it did the other's job, or is the same one."""
+    """Whether a tool reads as if it did the other's job, or is the same tool."""
     texts = sorted(json.dumps(asdict(each.schema), ensure_ascii=False) for each in (one, other))
     return _alike(*texts) >= ALIKE
 
 
 def families(items: Iterable[Item], *, origin: str) -> tuple[Family, ...]:
-    """The families of a file of scenarios, in its order.
+    """Return the families in a file of scenarios, in its order.
 
     Raises:
-        DataError: an item is no scenario, or none is there.
+        DataError: an item is not a scenario, or there are no items.
     """
     found: dict[str, list[Labelled]] = {}
     for item in items:
@@ -176,16 +177,16 @@ def families(items: Iterable[Item], *, origin: str) -> tuple[Family, ...]:
 
 @dataclass
 class Files:
-    """What a writer gives."""
+    """Output of a writer."""
 
     texts: dict[str, str] = field(default_factory=dict)
-    """By path within the folder."""
+    """File contents by path within the folder."""
     data: tuple[str, ...] = ()
-    """Of these the files with rows: each is read again before it is there."""
+    """The files with rows; each is read back before it is published."""
     rows: Counter[str] = field(default_factory=Counter)
-    """Rows by subtask or set."""
+    """Number of rows by subtask or set."""
     left: dict[str, Counter[Reason]] = field(default_factory=dict)
-    """By subtask or set: families that have no row of it, and why."""
+    """Families without a row, counted by reason, for each subtask or set."""
 
     def leave(self, kind: str, reason: Reason) -> None:
         """Count a family that has no row of a kind."""
@@ -193,10 +194,10 @@ class Files:
 
 
 def as_rows(rows: Iterable[Mapping[str, JSON]]) -> str:
-    """Rows as the official files have them: one list."""
+    """Format rows as in the official files: one JSON list."""
     return json.dumps([dict(row) for row in rows], ensure_ascii=False, indent=2) + "\n"
 
 
 def as_lines(rows: Iterable[Mapping[str, JSON]]) -> str:
-    """Rows as JSON Lines."""
+    """Format rows as JSON Lines."""
     return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)

@@ -1,4 +1,4 @@
-"""Tools in which something goes wrong. All but the broken one leave the item solvable."""
+"""Tools in which something goes wrong. Only the broken tool makes the item unsolvable."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DOWN = (
     "the records behind this tool are lost; no call of it will be answered any more",
     "this tool was withdrawn: every call of it fails",
 )
-"""What a tool says that is broken for good."""
+"""Error messages of a permanently broken tool."""
 BUSY = (
     "too many requests: try again",
     "the connection was lost: try again",
@@ -47,7 +47,7 @@ BUSY = (
 
 
 def broken_tool(scene: Scene, seed: int) -> Drafts:
-    """The tool of a hop raises at each call."""
+    """Make the tool of a hop raise on every call."""
     item, drafts = scene.item, list[Draft]()
     whole, held = held_back(scene, item)
     for at in drawn_hops(scene, seed, "missing"):
@@ -59,7 +59,7 @@ def broken_tool(scene: Scene, seed: int) -> Drafts:
 
 
 def broken(scene: Scene, whole: Item, at: int, seed: int) -> tuple[Item, Expected]:
-    """The item with a tool at a hop (from 0) that raises at each call, and what comes of it."""
+    """Return the item whose tool at a hop (from 0) always raises, and the expected call."""
     hop, why = whole.hops[at], drawn(seed, scene.item, "down").choice(DOWN)
     source = f"def broken(**given):\n    raise RuntimeError({why!r})\n"
     tool = replace(hop.tool, body=Program(source, "broken"))
@@ -68,7 +68,7 @@ def broken(scene: Scene, whole: Item, at: int, seed: int) -> tuple[Item, Expecte
 
 
 def flaky_tool(scene: Scene, seed: int) -> Drafts:
-    """The tool of a hop fails at its first calls of an episode, and then works."""
+    """Make the tool of a hop fail on its first calls in an episode, and then work."""
     rng = drawn(seed, scene.item, "busy")
     hop = scene.item.hops[rng.randrange(len(scene.item.hops))]
     body = Flaky(hop.tool.program, rng.randint(1, 2), rng.choice(BUSY))
@@ -79,15 +79,15 @@ def flaky_tool(scene: Scene, seed: int) -> Drafts:
 
 
 def wrong_once(scene: Scene, seed: int) -> Drafts:
-    """The tool of a hop gives a wrong value at its first call of an episode, and then the right
-    one; the record that it names has the right one too.
+    """Make the tool of a hop return a wrong value on its first call in an episode, and the right
+    one afterwards; the record that it names has the right value.
     """
     return _wrong(scene, seed, Scenario.WRONG_ONCE)
 
 
 def wrong_always(scene: Scene, seed: int) -> Drafts:
-    """The tool of a hop gives a wrong value at each call; the record that it names has the right
-    one.
+    """Make the tool of a hop return a wrong value on every call; the record that it names has
+    the right value.
     """
     return _wrong(scene, seed, Scenario.WRONG_ALWAYS)
 
@@ -98,8 +98,8 @@ def _wrong(scene: Scene, seed: int, kind: Scenario) -> Drafts:
 
 
 def _contradicted(scene: Scene, seed: int) -> Iterator[tuple[int, tuple[JSON, str, str]]]:
-    """Hops (from 0) whose tool can give a wrong value: the leaf of its result that has the answer,
-    the answer as it stands there, and another one.
+    """Yield hops (from 0) whose tool can return a wrong value, with the leaf of the result that
+    has the answer, the answer as written there, and a replacement.
     """
     for at in drawn_hops(scene, seed, "wrong"):
         hop, proof = scene.item.hops[at], scene.proofs[at]
@@ -109,7 +109,7 @@ def _contradicted(scene: Scene, seed: int) -> Iterator[tuple[int, tuple[JSON, st
             continue
         said = leaf_text(leaf)[slice(*reading.span)] if reading.span else leaf_text(leaf)
         other = _other(scene, said, seed, at)
-        # Of a sum there is no record.
+        # A computed value has no record.
         looked_up = hop.tool.name not in scene.computing
         alone = len(scene.served[hop.tool.name]) == 1
         if other is not None and looked_up and alone:
@@ -117,8 +117,10 @@ def _contradicted(scene: Scene, seed: int) -> Iterator[tuple[int, tuple[JSON, st
 
 
 def without_records(scene: Scene, item: Item, tool: Tool, seed: int) -> Item:
-    """An unsolvable item of whose tools one says that it names records, which another reads; none
-    is left. So that records do not tell: two solvable ones of the family have them.
+    """Return an unsolvable item in which a tool claims to name records and another reads them, but
+    there are none.
+
+    Two solvable items of the family have such records, so the tools must not give the label away.
     """
     if next(_contradicted(scene, seed), None) is None:
         return shown(item, item.tools, seed)
@@ -129,10 +131,11 @@ def without_records(scene: Scene, item: Item, tool: Tool, seed: int) -> Item:
 def _with_record(
     scene: Scene, at: int, change: tuple[JSON, str, str], kind: Scenario, seed: int
 ) -> Draft:
-    """The item in which the tool of a hop names a record with each result, and another reads it.
+    """Return the item in which the tool of a hop names a record with each result, and another tool
+    reads it.
 
-    The record holds the right value. No call reads it but by its number, which the first tool
-    gives beside its own value: so the way to the answer leads through both.
+    The record has the right value. It can only be read by its number, which the first tool returns
+    beside its own value, so every path to the answer uses both tools.
     """
     item, hop = scene.item, scene.item.hops[at]
     gold, arguments = gold_of(hop), _arguments(hop)
@@ -168,8 +171,10 @@ def _with_record(
 
 
 def _with_reader(scene: Scene, item: Item, reader: Tool, seed: int) -> Item:
-    """The item with the tool that reads records in the place of one that neither serves a hop nor
-    names records: of a tool of others, where one is shown beside its own distractors.
+    """Add the tool that reads records in place of one that neither serves a hop nor names records.
+
+    If possible, the replaced tool comes from another item and is not one of the item's own
+    distractors.
     """
     free = [
         name
@@ -185,7 +190,7 @@ def _with_reader(scene: Scene, item: Item, reader: Tool, seed: int) -> Item:
 
 
 def _naming(tool: Tool, reader: Tool) -> Tool:
-    """The tool whose description says that it names records, and what reads them."""
+    """Return the tool with a description that says it names records, and which tool reads them."""
     about = tool.schema.description.rstrip()
     about += "" if about.endswith((".", "!", "?")) else "."
     about += " What it gives is a copy of a record that it names; "
@@ -194,9 +199,9 @@ def _naming(tool: Tool, reader: Tool) -> Tool:
 
 
 def _copying(tool: Tool, otherwise: Sequence[str], part: str, reader: Tool, number: str) -> Tool:
-    """The tool with the number of a record beside its ``own`` result, or beside a wrong ``copy``.
+    """Return the tool with a record number beside its ``own`` result, or beside a wrong ``copy``.
 
-    Only a result that has the value in question has the number that is given.
+    Only a result that contains the value in question has the given number.
     """
     lines = [
         *otherwise,
@@ -211,7 +216,7 @@ def _copying(tool: Tool, otherwise: Sequence[str], part: str, reader: Tool, numb
 
 
 def _reader(tool: Tool, records: dict[str, JSON]) -> Tool:
-    """The tool that reads another one's records by their numbers; it has these."""
+    """Return a tool that reads these records of another tool by number."""
     name = f"{tool.name[:50]}_record"
     source = (
         f"def {name}(record):\n    records = {records!r}\n    if str(record) not in records:\n"
@@ -227,7 +232,7 @@ def _reader(tool: Tool, records: dict[str, JSON]) -> Tool:
 
 
 def _otherwise(leaf: JSON, said: str, other: str) -> list[str]:
-    """Wrapper lines with a function that puts another answer wherever a result has one."""
+    """Return wrapper lines with a function that replaces the answer wherever it is in a result."""
     part = isinstance(leaf, str) and said != leaf
     if isinstance(leaf, int | float):
         new: JSON = type(leaf)(other)
@@ -247,7 +252,7 @@ def _otherwise(leaf: JSON, said: str, other: str) -> list[str]:
 
 
 def _other(scene: Scene, said: str, seed: int, at: int) -> str | None:
-    """Another answer of the kind of one; None where there is none that is as plausible."""
+    """Return another answer of the same kind; None if no plausible one exists."""
     rng, kind = drawn(seed, scene.item, f"other {at}"), Kind.of(said)
     if kind is Kind.NUMBER:
         number = plain_number(plain_text(said))
@@ -260,7 +265,7 @@ def _other(scene: Scene, said: str, seed: int, at: int) -> str | None:
             return None
         moved = f"{int(year[0]) + rng.choice([-3, -2, -1, 1, 2, 3]):04}"
         found = said[: year.start()] + moved + said[year.end() :]
-        # The 29th of February is in few years.
+        # February 29 may not exist in the new year.
         return found if whole_date(found) is not None else None
     if kind is Kind.LETTER:
         letters = [one for one in "abcdefghijklmnopqrstuvwxyz" if one != said.lower()]
@@ -274,7 +279,7 @@ def _other(scene: Scene, said: str, seed: int, at: int) -> str | None:
 
 
 def _hazard(scene: Scene, kind: Scenario, hop: Hop, tool: Tool, seed: int) -> Draft:
-    """The item with another tool at a hop, which the gold call still solves."""
+    """Return the item with another tool at a hop, which the gold call still solves."""
     item = scene.item
     whole, _ = held_back(scene, item)
     made = with_tool(whole, hop.tool.name, tool)

@@ -1,8 +1,8 @@
-"""What the code of a tool holds: read as a syntax tree, and not run.
+"""Search the code of a tool for answers: it is parsed as a syntax tree and not run.
 
-A tool whose code has an answer, or all parts of it, may give it to a call that nobody thought of:
-by a slug, a pattern or a page, in two fields, in an error. While it is on offer, it is not shown
-that the answer is out of reach.
+A tool whose code contains an answer, or all parts of it, may reveal it to a call that nobody tried:
+by a slug, a pattern or a page, in two fields, in an error. While such a tool is on offer, the
+answer is not proven to be out of reach.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def holders(item: Item, vain: Vain, tools: Sequence[Tool]) -> set[str]:
-    """The tools that may give an answer which must be out of reach: their code has it, or cannot
-    be read; or several of them have its words between them, of which some are named.
+    """Return the tools that may reveal an answer which must be out of reach.
 
-    A tool of a hop has its own answer, and those that it is asked about: a search has to show that
-    it gives them to nobody who lacks them.
+    Their code contains the answer or cannot be parsed; if the words of an answer are spread over
+    several tools, some of these are returned. A tool of a hop is not checked for the hop's own
+    answer or for the values that it is asked about: the search has to prove that it reveals those
+    only to callers who know them.
     """
     found, served = set[str](), dict[str, list[Hop]]()
     for hop in item.hops:
@@ -57,28 +58,28 @@ def holders(item: Item, vain: Vain, tools: Sequence[Tool]) -> set[str]:
 
 
 def _is_about(hop: Hop, wanted: Wanted) -> bool:
-    """Whether a hop gives an answer, or is asked about it."""
+    """Whether a hop's question, answer or arguments contain all words of an answer."""
     given = canonical(dict(hop.gold.arguments)) if hop.gold else ""
     return _set_of_words(wanted.gold) <= _set_of_words(f"{hop.question} {hop.answer} {given}")
 
 
 @dataclass(frozen=True)
 class Code:
-    """The values in a tool's code, but for what documents it."""
+    """The values in a tool's code, without its documentation."""
 
     texts: tuple[str, ...]
-    """Its texts, lists of numbers as texts, and names of keywords, each once."""
+    """Distinct texts, lists of numbers as texts, and keyword names."""
     numbers: frozenset[float]
-    """Its numbers, also those in texts, without signs."""
+    """Numbers without signs, including those in texts."""
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Of the texts."""
+        """Words of the texts."""
         return frozenset(itertools.chain.from_iterable(map(_set_of_words, self.texts)))
 
     @cached_property
     def listed(self) -> frozenset[float]:
-        """The numbers in texts and lists, without signs: not those that it computes with."""
+        """Numbers in texts and lists, without signs; numbers used for computing are excluded."""
         numbers = (plain_number(word) for word in self.words)
         return frozenset(abs(float(one)) for one in numbers if one is not None)
 
@@ -88,16 +89,16 @@ class Code:
 
     @cached_property
     def _joined(self) -> str:
-        """The letters and digits of each text, a text a line."""
+        """Letters and digits of each text, one text per line."""
         return "\n".join(map(letters, self.texts))
 
     @cached_property
     def _read(self) -> list[tuple[str, ...]]:
-        """The words of each text in order, as numbers are read: without *and*."""
+        """Words of each text in order, without *and*, to match spelled-out numbers."""
         return [tuple(word for word in words(text) if word != "and") for text in self.texts]
 
     def has(self, wanted: Wanted) -> bool:
-        """Whether it has an answer in some notation, or all parts of it."""
+        """Whether the code contains an answer in some notation, or all parts of it."""
         if wanted.day is not None:
             return self._has_day(wanted.day)
         if wanted.number is not None:
@@ -108,7 +109,7 @@ class Code:
         )
 
     def has_part(self, word: str) -> bool:
-        """Whether it has a word, or a number, of an answer."""
+        """Whether the code contains a word, or a number, of an answer."""
         number = plain_number(word)
         return word in self.words or (number is not None and abs(float(number)) in self.listed)
 
@@ -119,7 +120,7 @@ class Code:
         return day in self._dates or has_parts
 
     def _has_whole(self, number: int) -> bool:
-        """Whether the code holds a whole number, written in figures or in words."""
+        """Whether the code contains a whole number, in figures or in words."""
         in_words = spelled(number)
         return number in self.numbers or any(runs(in_words, text) for text in self._read)
 
@@ -142,12 +143,12 @@ class Code:
 
 
 def _digits(number: float) -> int:
-    """How many digits of a number tell it from its tenfold."""
+    """Return the number of significant digits, without trailing zeros."""
     return len(f"{number:.12g}".replace(".", "").strip("0"))
 
 
 def _factors() -> tuple[float, ...]:
-    """What numbers in other units differ by."""
+    """Return the factors between numbers in different units."""
     sizes = [
         float(one.size / other.size)
         for one, other in itertools.product(UNITS.values(), repeat=2)
@@ -162,7 +163,7 @@ _FACTORS = _factors()
 
 @lru_cache(maxsize=256)
 def code_of(program: Program) -> Code | None:
-    """The values in a program's code; None where it cannot be read."""
+    """Return the values in a program's code; None if it cannot be parsed."""
     tree = parse_source(program.source)
     if tree is None:
         return None
@@ -177,7 +178,7 @@ def code_of(program: Program) -> Code | None:
 
 
 def _values(tree: ast.Module) -> Iterator[object]:
-    """Constants but for docstrings, lists of numbers as texts, and names of keywords."""
+    """Yield constants except docstrings, lists of numbers as texts, and keyword names."""
     bodies = [node.body for node in ast.walk(tree) if isinstance(node, _DOCUMENTED)]
     docs = {id(body[0]) for body in bodies if body}
     left = list[ast.AST]([tree])
@@ -200,7 +201,7 @@ def _values(tree: ast.Module) -> Iterator[object]:
 
 
 def _numbers(nodes: Sequence[ast.expr | None]) -> Iterator[str]:
-    """The numbers among nodes, without signs, as texts."""
+    """Yield the numbers among nodes as texts, without signs."""
     for node in nodes:
         number = node.operand if isinstance(node, ast.UnaryOp) else node
         value = number.value if isinstance(number, ast.Constant) else None
@@ -210,5 +211,5 @@ def _numbers(nodes: Sequence[ast.expr | None]) -> Iterator[str]:
 
 @lru_cache(maxsize=8192)
 def _set_of_words(text: str) -> frozenset[str]:
-    """The words of a text that may be too long for `words` to read at once."""
+    """Return the words of a text that may be too long for `words` to read at once."""
     return frozenset(word for piece in text.split() for word in words(piece))

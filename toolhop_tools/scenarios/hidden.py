@@ -1,8 +1,8 @@
-"""Values that are gone from the question, as RelyToolBench has them (its missing parameters).
+"""Remove a value from the question, as in RelyToolBench's missing parameters.
 
-No rule takes a value out of a sentence. Somebody writes how the question goes without it, a form,
-and reads it: for the built-in items in ``unsaid.json``; for others in the item's ``extra``, under
-`FORMS`, in the same shape. What a form claims is then checked: the value can be read nowhere.
+No rule removes a value from a sentence. A person writes how the question reads without it, called a
+form: for the built-in items in ``unsaid.json``; for others in the item's ``extra``, under `FORMS`,
+in the same shape. Code then checks that the value can no longer be read anywhere.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ from toolhop_tools.scenarios.scene import (
 from toolhop_tools.words import as_text, bare, name_words, runs, words
 
 FORMS = "unsaid"
-"""Field of an item's `extra`: a list of forms."""
+"""Field of an item's `extra` with a list of forms."""
 GUESSES = 32
-"""Other values that are tried in the place of a hidden one."""
+"""Maximum number of other values tried in place of a hidden one."""
 FEW = 5
-"""Values of a list among which one can be guessed."""
+"""Length of a list of choices up to which a value can be guessed."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """How an item's texts go without a value."""
+    """How an item's texts read without a value."""
 
     value: str | int | float
     noun: str
-    """What the value is, as a person says it after *the*: ``moon``."""
+    """Noun for the value, as a person says it after *the*: ``moon``."""
     instead: Mapping[str, str]
-    """What stands in the place of a piece of the question and of sub-questions."""
+    """Replacements for parts of the question and of sub-questions."""
 
 
 _FORMS: TypeAdapter[list[Form]] = TypeAdapter(list[Form])
@@ -70,13 +70,13 @@ _FORMS: TypeAdapter[list[Form]] = TypeAdapter(list[Form])
 
 @cache
 def built_in() -> dict[str, list[Form]]:
-    """The forms of the built-in items, by id."""
+    """Return the forms of the built-in items, by id."""
     text = files("toolhop_tools.scenarios").joinpath("unsaid.json").read_text(encoding="utf-8")
     return {name: _FORMS.validate_python(found) for name, found in json.loads(text).items()}
 
 
 def forms_of(item: Item) -> list[Form]:
-    """The forms that come with an item, or that the package has for it; none that do not fit."""
+    """Return the forms that come with an item, or those in the package; only forms that fit."""
     try:
         found = _FORMS.validate_python(item.extra.get(FORMS) or built_in().get(item.id, []))
     except ValidationError:
@@ -85,7 +85,7 @@ def forms_of(item: Item) -> list[Form]:
 
 
 def missing_parameter(scene: Scene, seed: int) -> Drafts:
-    """One value that a call requires is not said."""
+    """Remove one value that a call requires from the question."""
     forms = forms_of(scene.item)
     if not forms:
         return Reason.NO_FORM
@@ -97,7 +97,9 @@ def missing_parameter(scene: Scene, seed: int) -> Drafts:
 
 
 def _uses(scene: Scene, value: JSON) -> list[tuple[int, Leaf]]:
-    """Hops (from 0) whose gold calls require the value, and where; no earlier answer gives it."""
+    """Return the hops (from 0) whose gold calls require the value, with its leaf, unless an
+    earlier answer provides it.
+    """
     item, own, found = scene.item, bare(as_text(value)), list[tuple[int, Leaf]]()
     for at, hop in enumerate(item.hops):
         task = Task(hop, asked(item, at, scene.returned))
@@ -109,7 +111,7 @@ def _uses(scene: Scene, value: JSON) -> list[tuple[int, Leaf]]:
 
 
 def _derived(item: Item, at: int, value: JSON) -> bool:
-    """Whether an earlier hop's answer is the value, or has it in it."""
+    """Whether an earlier hop's answer equals or contains the value."""
     own = name_words(as_text(value))
     return any(
         same_answer(hop.answer, as_text(value)) or runs(own, words(hop.answer))
@@ -118,7 +120,7 @@ def _derived(item: Item, at: int, value: JSON) -> bool:
 
 
 def _hiding(scene: Scene, form: Form, seed: int) -> Draft | None:
-    """The item without a value; None where it can be read or guessed all the same."""
+    """Return the item without a value; None if it can still be read or guessed."""
     item, uses = scene.item, _uses(scene, form.value)
     made = replace(
         item,
@@ -146,7 +148,7 @@ def _hiding(scene: Scene, form: Form, seed: int) -> Draft | None:
 
 
 def _guesses(scene: Scene, uses: list[tuple[int, Leaf]], seed: int) -> Iterator[Expected]:
-    """Gold calls with other values of the kind of a hidden one."""
+    """Yield gold calls with other values of the same kind as the hidden one."""
     for at, leaf in uses:
         hop, rng = scene.item.hops[at], drawn(seed, scene.item, f"guesses {leaf.name}")
         others = leaf.choices or [*_otherwise(scene, leaf.value, rng)]
@@ -157,7 +159,7 @@ def _guesses(scene: Scene, uses: list[tuple[int, Leaf]], seed: int) -> Iterator[
 
 
 def _otherwise(scene: Scene, value: JSON, rng: random.Random) -> Iterator[JSON]:
-    """Numbers of a size, texts with other digits, or other answers that are written like a name."""
+    """Yield numbers of similar size, texts with other digits, or answers written like a name."""
     if isinstance(value, int | float):
         for _ in range(GUESSES):
             near = rng.uniform(value / 2, value * 2)
@@ -172,18 +174,18 @@ def _otherwise(scene: Scene, value: JSON, rng: random.Random) -> Iterator[JSON]:
 
 
 def _unsaid(text: str, form: Form) -> str:
-    """The text without the value, the longest pieces first; a sentence keeps its capital."""
+    """Remove the value, replacing the longest parts first; capitalize the first letter."""
     for said, unsaid in sorted(form.instead.items(), key=lambda pair: -len(pair[0])):
         text = text.replace(said, unsaid)
     return text[:1].upper() + text[1:]
 
 
 def _left(scene: Scene, made: Item, form: Form, uses: list[tuple[int, Leaf]]) -> bool:
-    """Whether a value that was taken out can still be read, in any notation, or guessed."""
+    """Whether a removed value can still be read, in any notation, or guessed."""
     value = form.value
     if any(spans(text, value) for text in (made.question, *(h.question for h in made.hops))):
         return True
-    # Other hops name answers, of which one may share a name with the value.
+    # Other hops mention answers, which may share a name with the value.
     own = (made.question, *(made.hops[at].question for at, _ in uses))
     if isinstance(value, str) and any(_part_left(value, text) for text in own):
         return True
@@ -193,14 +195,14 @@ def _left(scene: Scene, made: Item, form: Form, uses: list[tuple[int, Leaf]]) ->
                 return True
         elif ground(asked(made, at, scene.returned), leaf) is not Ground.NOWHERE:
             return True
-    # A number stands in many texts: in those of the tools that are given it, it shows.
+    # Numbers are common: only the texts of the tools that take this one matter.
     if isinstance(value, str):
         return len(value) > 2 and any(_stated_by(tool, value) for tool in made.tools.values())
     return any(_stated_by(made.hops[at].tool, value) for at, _ in uses)
 
 
 def _stated_by(tool: Tool, value: str | float) -> bool:
-    """Whether a schema says the value: in a description, a default, an example."""
+    """Whether a schema mentions the value: in a description, a default or an example."""
     schema, own = tool.schema, name_words(as_text(value))
     shown = dict(schema.parameters)
     texts = [schema.description, *schema_texts(shown), *_values(shown)]
@@ -208,7 +210,7 @@ def _stated_by(tool: Tool, value: str | float) -> bool:
 
 
 def _values(schema: object) -> Iterator[str]:
-    """Defaults and examples, at every depth."""
+    """Yield defaults and examples at every depth."""
     if isinstance(schema, dict):
         for key, value in schema.items():
             if key in {"default", "example", "examples", "const"}:
@@ -221,6 +223,6 @@ def _values(schema: object) -> Iterator[str]:
 
 
 def _part_left(value: str, text: str) -> bool:
-    """Whether a text still has a telling part of a name: a capitalised word of it."""
+    """Whether a text still contains a significant part of a name: a capitalised word of it."""
     parts = [part for part in re.findall(r"\w+", value) if len(part) > 3 and part[0].isupper()]
     return any(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) for part in parts)

@@ -1,4 +1,4 @@
-"""What a scenario is labelled with: the gold of an item of the benchmark ``scenarios``."""
+"""Labels of scenarios: the gold of an item of the benchmark ``scenarios``."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from toolhop_tools.words import as_text, name_words
 
 BENCHMARK = "scenarios"
 FIELD = "scenario"
-"""Of an item's gold: its label."""
+"""Key of the label in an item's gold."""
 
 
 class Scenario(StrEnum):
-    """What was done to an item."""
+    """What was changed in an item."""
 
     PLAIN = "plain"
     """Nothing: the solvable sibling of the family."""
     MISSING_TOOL = "missing-tool"
-    """The tool of a hop is gone."""
+    """The tool of a hop was removed."""
     CALL_LIMIT = "call-limit"
     """The task allows fewer calls than it has hops."""
     MISSING_PARAMETER = "missing-parameter"
-    """A value that a call needs is not in the question."""
+    """The question lacks a value that a call needs."""
     UNMATCHED = "unmatched"
-    """Tools of other items in the place of the item's own."""
+    """Tools of other items replace the item's own."""
     RESERVE = "reserve"
-    """The same, and the item's own come when they are asked for."""
+    """As `UNMATCHED`, but the item's own tools are added on request."""
     BROKEN_TOOL = "broken-tool"
-    """The tool of a hop raises at each call."""
+    """The tool of a hop raises on every call."""
     FLAKY_TOOL = "flaky-tool"
     """The tool of a hop fails at first, and then works."""
     WRONG_ONCE = "wrong-once"
-    """The tool of a hop gives a wrong value at first, and nothing says so but the record."""
+    """The tool of a hop returns a wrong value at first; only the record reveals it."""
     WRONG_ALWAYS = "wrong-always"
-    """The same at each call."""
+    """As `WRONG_ONCE`, but on every call."""
 
-    # What ToolBeHonest's subtasks are made from, beside `MISSING_TOOL`:
+    # Sources of ToolBeHonest's subtasks, besides `MISSING_TOOL`:
     MISSING_SINGLE = "missing-single"
     """One hop as an item of its own, among distractors, without its tool."""
     MISSING_REPEATED = "missing-repeated"
-    """A tool that serves two hops is gone."""
+    """A tool that serves two hops was removed."""
     POTENTIAL_TOOL = "potential-tool"
-    """The tool of a hop is gone, and a text names programs that might help and are on offer to
-    nobody."""
+    """The tool of a hop was removed, and a text names programs that might help but are not on
+    offer."""
     LIMITED_STEPS = "limited-steps"
-    """A value of an option is gone, from schema and code, that some hops need."""
+    """A choice that some hops need was removed from schema and code."""
     LIMITED_CLONES = "limited-clones"
     """A tool is replaced by clones with stated limits, of which one fits the hop, or none."""
 
-    # Not made any more; files and runs that have them are read and scored as before:
+    # No longer made; existing files and runs are still read and scored:
     MISSING_PARAMETERS = "missing-parameters"
     HIDDEN_OPTION = "hidden-option"
     SLOW_TOOL = "slow-tool"
@@ -72,21 +72,22 @@ MADE = (
     Scenario.UNMATCHED, Scenario.RESERVE, Scenario.BROKEN_TOOL, Scenario.FLAKY_TOOL,
     Scenario.WRONG_ONCE, Scenario.WRONG_ALWAYS,
 )  # fmt: skip
-"""What ``all`` stands for."""
+"""Scenarios that ``all`` stands for."""
 TOOLBEHONEST = (
     Scenario.MISSING_SINGLE, Scenario.MISSING_TOOL, Scenario.MISSING_REPEATED,
     Scenario.POTENTIAL_TOOL, Scenario.LIMITED_STEPS, Scenario.LIMITED_CLONES,
 )  # fmt: skip
-"""What an export to ToolBeHonest needs, and ``toolbehonest`` stands for."""
+"""Scenarios that an export to ToolBeHonest needs; ``toolbehonest`` stands for them."""
 GROUPS: Mapping[str, tuple[Scenario, ...]] = {"all": MADE, "toolbehonest": TOOLBEHONEST}
-"""Names that stand for several."""
+"""Names that stand for several scenarios."""
 
 
 def scenarios_of(text: str) -> tuple[Scenario, ...]:
-    """The scenarios of a list with commas, in the order of `Scenario`; `GROUPS` stand for several.
+    """Parse a comma-separated list of scenarios, in the order of `Scenario`; it may contain
+    `GROUPS`.
 
     Raises:
-        BadChoice: says which name is none.
+        BadChoice: a name is unknown.
     """
     given = [name.strip() for name in text.split(",") if name.strip()]
     listed = (*GROUPS, *MADE)
@@ -103,38 +104,39 @@ def scenarios_of(text: str) -> tuple[Scenario, ...]:
 
 
 def own_id(family: str, scenario: Scenario) -> str:
-    """The id of a family's item of a scenario; siblings have others."""
+    """Return the id of a family's item for a scenario; siblings have other ids."""
     return f"{family}~{scenario}"
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A value that the user knows and does not say unless asked."""
+    """A value that the user knows and only reveals when asked."""
 
     hop: int
-    """Whose call needs it, from 1."""
+    """Number of the hop whose call needs it, from 1."""
     parameter: str
     value: JSON
     kind: str
-    """What stands in the question in its place, such as ``a certain city``."""
+    """Phrase that replaces it in the question, such as ``a certain city``."""
     aliases: tuple[str, ...] = ()
     """Other names for the parameter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """How the label was shown."""
+    """How the label was proven."""
 
     tools: int = 0
-    """Tools that were tried in vain: those on offer, and those that may come."""
+    """Number of tools tried without success: those on offer, and those that may be added."""
     taken_out: tuple[str, ...] = ()
-    """Tools of others that gave an answer out of reach, or were undecided, and were taken out."""
+    """Tools of other items that were removed because they revealed a lost answer or were
+    undecided."""
     depth: int = 0
-    """Calls one upon another's result that were tried at most; 0 where no way was looked for."""
+    """Maximum length of tried chains of calls that use each other's results; 0 without a search."""
     calls: int = 0
-    """Calls in which a way round was looked for, in vain."""
+    """Number of calls tried in the search for a workaround, none of which found one."""
     untried: int = 0
-    """Calls that the budget left untried."""
+    """Number of calls left untried by the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,49 +145,49 @@ class Label:
 
     scenario: Scenario
     family: str
-    """Id of the item that it was made of; siblings and twins share it."""
+    """Id of the original item; siblings and twins share it."""
     solvable: bool
     """Whether the answer can be reached with the tools on offer and what the question says."""
     needs: EpisodeAction | None = None
-    """The action that is right where it cannot: `ASK_USER`, `CHANGE_TOOLS` or `GIVE_UP`."""
+    """The right action if it cannot: `ASK_USER`, `CHANGE_TOOLS` or `GIVE_UP`; else None."""
     solvable_after: bool = False
     """Whether the answer can be reached after that action."""
     lost: tuple[int, ...] = ()
     """Hops, from 1, that no tool on offer solves."""
     hidden: tuple[Hidden, ...] = ()
     reserve: tuple[str, ...] = ()
-    """Tools that come when they are asked for."""
+    """Tools that are added on request."""
     decoys: tuple[str, ...] = ()
-    """Names that a text offers and no schema has: a call of one is no use."""
+    """Names that a text mentions but no schema has: calling one is useless."""
     recovery: Mapping[str, Mapping[str, JSON]] | None = None
-    """By tool: arguments of the call that succeeds in spite of the hazard."""
+    """Arguments of the call that succeeds despite the hazard, by tool."""
     checks: Checks = Checks()
     computed: tuple[int, ...] = ()
-    """Lost hops whose tool computes from its arguments alone: one who can, does without it."""
+    """Lost hops whose tool only computes from its arguments: an agent may do without it."""
     knowable: tuple[int, ...] = ()
-    """Lost hops whose answer somebody may know without any tool."""
+    """Lost hops whose answer an agent may know without any tool."""
 
 
 _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
 
 
 def labelled(item: Item, label: Label, name: str) -> Item:
-    """The item as one of the benchmark, under an id of its own."""
+    """Return the item with its label, as an item of the benchmark, under a new id."""
     gold: JSON = _LABEL.dump_python(label, mode="json")
     return replace(item, id=name, benchmark=BENCHMARK, gold={FIELD: gold})
 
 
 def label_of(gold: Mapping[str, JSON]) -> Label:
-    """The label in an item's gold, or in a trace's.
+    """Parse the label in an item's gold, or in a trace's.
 
     Raises:
-        KeyError, ValueError: there is none, or it has another form.
+        KeyError, ValueError: there is no label, or it is malformed.
     """
     return _LABEL.validate_python(gold[FIELD])
 
 
 def family_of(item: Item) -> str:
-    """The family that no split may cut: siblings and twins share it; empty where none is named."""
+    """Return the family, which a split must keep together; empty if the item has none."""
     named = item.extra.get("family") or item.gold.get("family")
     if named is None and item.benchmark == BENCHMARK:
         named = label_of(item.gold).family
@@ -193,8 +195,8 @@ def family_of(item: Item) -> str:
 
 
 def is_answer(item: Item, value: JSON) -> bool:
-    """Whether a value is the answer of a hop or the final one, also as a date in other notation or
-    with an article: the user never tells it.
+    """Whether a value is the answer of a hop or the final one, also as a date in another
+    notation or with an article: the user never reveals it.
     """
     text = as_text(value)
     day, own = whole_date(text), name_words(text)
@@ -208,10 +210,10 @@ def is_answer(item: Item, value: JSON) -> bool:
 
 
 def hidden_in(item: Item) -> tuple[Hidden, ...]:
-    """The values that an item's question hides; none of an item without a label."""
+    """Return the values that an item's question hides; empty for an item without a label."""
     return label_of(item.gold).hidden if FIELD in item.gold else ()
 
 
 def reserve_of(item: Item) -> tuple[str, ...]:
-    """The tools that come when they are asked for; none of an item without a label."""
+    """Return the tools that are added on request; empty for an item without a label."""
     return label_of(item.gold).reserve if FIELD in item.gold else ()

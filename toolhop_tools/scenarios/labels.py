@@ -1,7 +1,7 @@
-"""Labels shown again: the gold calls of scenario items are run on the tools that are on offer.
+"""Recheck labels: run the gold calls of scenario items on the tools on offer.
 
-`toolhop perturb` has searched; this is what can be seen without a search, in a few calls an item.
-It catches a label that was changed, or a file whose tools were.
+`toolhop perturb` does the search; this checks what a few calls per item can show. It detects a
+changed label, or a file whose tools were changed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from toolhop_tools.scenarios.missing import surroundings
 
 @dataclass
 class Results:
-    """What calls of programs come to, each made once."""
+    """Outcomes of program calls; each call is made once."""
 
     session: Session
     found: dict[tuple[Program, str], Outcome] = field(default_factory=dict)
 
     async def __call__(self, tool: Tool, arguments: dict[str, JSON]) -> Outcome | None:
-        """The outcome; None where the tool's schema does not take the arguments.
+        """Return the outcome; None if the tool's schema rejects the arguments.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -46,7 +46,7 @@ class Results:
 
 
 async def broken(one: Labelled, results: Results) -> list[DataProblem]:
-    """What of an item's label does not hold.
+    """Return the claims of an item's label that do not hold.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -70,7 +70,7 @@ async def broken(one: Labelled, results: Results) -> list[DataProblem]:
 async def _still_solved(
     one: Labelled, number: int, hop: Hop, results: Results
 ) -> list[DataProblem]:
-    if hop.gold is None:  # a second job of a tool, whose call the solvable sibling has
+    if hop.gold is None:  # only the solvable sibling has the call of a second job
         return []
     arguments = dict(hop.gold.arguments)
     return [
@@ -89,7 +89,7 @@ def _answers(hop: Hop, outcome: Outcome | None) -> bool:
 
 
 def _said(one: Labelled) -> Iterator[DataProblem]:
-    """What the label says that the item shows to be otherwise, without a call."""
+    """Yield claims of the label that the item contradicts, without making calls."""
     label, item = one.label, one.item
     if label.solvable is bool(label.lost):
         given = f"solvable {str(label.solvable).lower()}, lost {list(label.lost)}"

@@ -1,4 +1,4 @@
-"""Tools and tasks with limits, as ToolBeHonest has them (its LFT scenarios, tool limits)."""
+"""Tools and tasks with limits, as in ToolBeHonest's LFT scenarios and tool limits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from toolhop_tools.scenarios.ways import Vain
 
 
 def limited_steps(scene: Scene, seed: int) -> Drafts:
-    """A choice that some hops make is gone from the schema, and the code refuses it."""
+    """Remove a choice that some hops use from the schema, and make the code reject it."""
     item, drafts = scene.item, list[Draft]()
     for at in drawn_hops(scene, seed, "steps"):
         hop = item.hops[at]
@@ -50,7 +50,7 @@ def limited_steps(scene: Scene, seed: int) -> Drafts:
 
 
 def _may_go(leaf: Leaf) -> bool:
-    """Whether a choice stands where a wrapper can see it, and is not a default."""
+    """Whether a wrapper can check the choice at its place, and it is not a default."""
     top = len(leaf.path) == 1 or (len(leaf.path) == 2 and isinstance(leaf.path[1], int))
     return top and isinstance(leaf.value, str) and leaf.schema.get("default") != leaf.value
 
@@ -90,7 +90,7 @@ def _limited(scene: Scene, at: int, leaf: Leaf, seed: int) -> Draft:
 
 
 def _without_choice(schema: JSON, value: JSON) -> JSON:
-    """A parameter's schema without one of its choices, which its description then rules out."""
+    """Return a parameter's schema without a choice; the description then excludes it."""
     if not isinstance(schema, dict):
         return schema
     listed, inner = schema.get("enum"), schema.get("items")
@@ -107,17 +107,17 @@ def _without_choice(schema: JSON, value: JSON) -> JSON:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a clone takes."""
+    """The values that a clone accepts."""
 
     text: str
     lines: tuple[str, ...]
-    """That raise for anything else; ``value`` is the argument."""
+    """Code lines that raise for any other value; ``value`` is the argument."""
     fits: bool
-    """Whether it takes the gold argument."""
+    """Whether it accepts the gold argument."""
 
 
 def limited_clones(scene: Scene, seed: int) -> Drafts:
-    """Clones of a tool with stated limits: none fits the hop. In the sibling one does."""
+    """Replace a tool by clones with stated limits: none fits the hop; in the sibling one does."""
     item, drafts = scene.item, list[Draft]()
     for at in drawn_hops(scene, seed, "clones"):
         hop = item.hops[at]
@@ -132,7 +132,7 @@ def limited_clones(scene: Scene, seed: int) -> Drafts:
 
 
 def _ranges(leaf: Leaf, *, fits: bool) -> list[Range]:
-    """Three ranges, of which one holds the value, or none."""
+    """Return three ranges; exactly one contains the value if `fits`, else none."""
     name, value = leaf.name, leaf.value
     if isinstance(value, str):
         first = _initial(value)
@@ -152,7 +152,7 @@ def _initial(value: str) -> str:
 
 
 def _alphabet(first: str, fits: bool) -> list[tuple[str, str]]:
-    """Three runs of letters; where none is to fit, the letter itself is in none of them."""
+    """Return three ranges of letters; unless one `fits`, none contains the letter."""
     letters = string.ascii_lowercase
     if fits:
         return [("a", "h"), ("i", "p"), ("q", "z")]
@@ -250,10 +250,10 @@ def _clone(tool: Tool, limit: Range, parameter: str, letter: str) -> Tool:
 
 
 def call_limit(scene: Scene, seed: int) -> Drafts:
-    """The question allows fewer calls than its chain has; in the sibling it allows as many."""
+    """Allow fewer calls than the chain needs; the sibling allows enough."""
     item = scene.item
     needed = sorted(_needed(scene))
-    # What is computed can be done without a call.
+    # A hop that only computes can be done without a call.
     counted = [at for at in needed if item.hops[at].tool.name not in scene.computing]
     if len(counted) < 2:
         return Reason.LOOKED_UP
@@ -279,7 +279,7 @@ def _sentence(most: int) -> str:
 
 
 def _needed(scene: Scene) -> set[int]:
-    """The hops (from 0) that the last one hangs on by the arguments of gold calls, and itself."""
+    """Return the last hop and the hops (from 0) on which its gold arguments depend."""
     found, left = set[int](), [len(scene.item.hops) - 1]
     while left:
         at = left.pop()
@@ -290,7 +290,7 @@ def _needed(scene: Scene) -> set[int]:
 
 
 def _jumps(scene: Scene, needed: Iterable[int], most: int) -> tuple[Vain, ...]:
-    """Searches for the answer from the question alone, and for hops without earlier answers."""
+    """Return searches for the answer from the question alone, and for hops without some answer."""
     item = scene.item
     found = [Vain(item.question, (), (item.answer,), most)]
     for at in needed:

@@ -1,4 +1,4 @@
-"""Certified items to scenarios: each item's family at a time, so that memory does not grow."""
+"""Turn certified items into scenarios, one item's family at a time to bound memory."""
 
 from __future__ import annotations
 
@@ -37,56 +37,57 @@ from toolhop_tools.worlds.scenarios import MadeScene
 
 log = logging.getLogger(__name__)
 BY_CONSTRUCTION = Basis(VERSION, 0, 0, 0, wall_s=2.0, memory_mib=256, policy="restricted")
-"""Limits of the calls of items that need no certificate; nothing is searched for."""
+"""Call limits for items that need no certificate; nothing is searched."""
 
 
 CLOSED = "closed_world"
-"""Of an item's `extra`, true where it declares that its values are invented or its own."""
+"""Key of an item's `extra`: true if the item declares that its values are invented or its own."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is made of each item."""
+    """What to make from each item."""
 
     into: tuple[Scenario, ...]
     seed: int = 0
     offer: Offer = Offer.ACTIONS
     balanced: bool = False
-    """As many solvable items in each family as others; which are left out is drawn."""
+    """Whether each family has as many solvable as unsolvable items; the surplus is dropped at
+    random."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """What came of one item."""
+    """Everything made from one item."""
 
     items: tuple[Item, ...]
-    """With their labels, siblings after what they belong to, none twice."""
+    """Distinct items with their labels; siblings follow the item to which they belong."""
     refused: tuple[Refused, ...]
     labels: tuple[Label, ...]
-    """Of the items."""
+    """Labels of the items."""
     calls: int
-    """Calls that were run for them."""
+    """Number of calls run to make them."""
 
 
 @dataclass
 class Yields:
-    """Counts over families; no item is kept."""
+    """Counts over families; items are not kept."""
 
     executed: int = 0
-    """Items that scenarios were made of."""
+    """Number of items from which scenarios were made."""
     left_out: int = 0
-    """Items that were left out, as no certificate shows that their chain runs."""
+    """Number of items left out because no certificate proves that their chain runs."""
     calls: int = 0
     tried: int = 0
-    """Pairs of a lost hop and a tool that was tried in its place in vain."""
+    """Number of pairs of a lost hop and a tool tried in its place without success."""
     taken_out: int = 0
-    """Tools that did a lost job, and were taken out."""
+    """Number of tools removed because they did a lost job."""
     made: Counter[tuple[Scenario, bool]] = field(default_factory=Counter)
-    """By scenario and whether the item is solvable."""
+    """Number of items by scenario and solvability."""
     refused: dict[Scenario, Counter[Reason]] = field(default_factory=dict)
 
     def add(self, family: Family | None) -> None:
-        """Count what came of an item."""
+        """Add the result for one item."""
         self.executed += family is not None
         self.left_out += family is None
         if family is None:
@@ -101,7 +102,7 @@ class Yields:
 
 
 def plain(scene: Scene, seed: int) -> tuple[Draft, ...]:
-    """The item as it is."""
+    """Leave the item as it is."""
     return (plain_of(scene, seed),)
 
 
@@ -124,13 +125,13 @@ TRANSFORMATIONS: Mapping[Scenario, Transformation] = MappingProxyType(
         Scenario.WRONG_ALWAYS: hazards.wrong_always,
     }
 )
-"""By scenario: how it is made. Most have `Scenario.PLAIN` as a sibling."""
+"""Transformation for each scenario. Most have `Scenario.PLAIN` as a sibling."""
 
 
 def scene_of(
     items: Sequence[Item], at: int, certificate: Certificate, pool: Nearest, offer: Offer
 ) -> Scene | None:
-    """What an item's scenarios are made of; None where no certificate shows that its chain runs."""
+    """Return the scene for an item; None if no certificate proves that its chain runs."""
     item = items[at]
     programs = all(isinstance(hop.tool.body, Program) for hop in item.hops)
     if not certificate.executed or not programs:
@@ -140,7 +141,7 @@ def scene_of(
 
 
 async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
-    """All scenarios of an item, their labels shown.
+    """Make all scenarios of an item and prove their labels.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -167,9 +168,9 @@ async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe
 
 
 def _marked(one: Proven, scene: Scene) -> Label:
-    """The label, with the lost hops that one can do without a tool: in the head, or by heart.
+    """Mark the lost hops that can be done without a tool: computed, or known.
 
-    Nobody knows what is invented: values of worlds, and of items that declare a closed world.
+    Invented values cannot be known: those of worlds, and of items that declare a closed world.
     """
     names = {number: one.item.hops[number - 1].tool.name for number in one.label.lost}
     sums = tuple(number for number, name in names.items() if name in scene.computing)
@@ -179,7 +180,7 @@ def _marked(one: Proven, scene: Scene) -> Label:
 
 
 async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Proven | Reason:
-    """The first of a transformation's drafts whose claims hold, or why there is none."""
+    """Return the first draft of a transformation whose claims hold, or why there is none."""
     if isinstance(scene, MadeScene):
         of_worlds = worlds.TRANSFORMATIONS.get(kind)
         drafts = of_worlds(scene, seed) if of_worlds else Reason.NOT_OF_WORLDS
@@ -198,8 +199,9 @@ async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Prov
 
 
 def _distinct(item: Item, made: Iterable[Proven]) -> list[tuple[str, Proven]]:
-    """All of a family by id, where an item is the plain one: a sibling that several have in common
-    once.
+    """Return all distinct items of a family by id, a shared sibling once.
+
+    The unchanged item gets the id of the plain scenario.
     """
     found: dict[str, tuple[str, Proven]] = {}
     for one in made:
@@ -220,7 +222,7 @@ def _distinct(item: Item, made: Iterable[Proven]) -> list[tuple[str, Proven]]:
 def _balanced(
     item: Item, found: Sequence[tuple[str, Proven]], seed: int
 ) -> list[tuple[str, Proven]]:
-    """As many solvable ones as others, in the order given."""
+    """Keep as many solvable as unsolvable items, in the given order."""
     order = list(range(len(found)))
     drawn(seed, item, "balance").shuffle(order)
     sides = [[at for at in order if found[at][1].label.solvable is one] for one in (True, False)]
@@ -229,7 +231,7 @@ def _balanced(
 
 
 def _finished(one: Proven, name: str, offer: Offer) -> Item:
-    """The item as it is written: with actions, its label, and an id of its own."""
+    """Return the item as written: with actions, its label, and its own id."""
     actions = TOOLS[offer]
     item = replace(
         one.item,
@@ -240,7 +242,7 @@ def _finished(one: Proven, name: str, offer: Offer) -> Item:
 
 
 class FamilyMaker:
-    """Makes the families of items of one data set; those of worlds need no certificates."""
+    """Makes the families of a data set's items; items of worlds need no certificates."""
 
     def __init__(
         self,
@@ -249,13 +251,13 @@ class FamilyMaker:
         sandbox: Sandbox,
         recipe: Recipe,
     ) -> None:
-        """Know all tools.
+        """Index all tools.
 
         Args:
-            items: the whole data set, where tools of others come from.
-            certificates: by id.
-            sandbox: where calls are run, with the limits of the certificates.
-            recipe: what is made.
+            items: the whole data set, from which tools of other items are taken.
+            certificates: certificates by item id.
+            sandbox: where calls run, with the limits of the certificates.
+            recipe: what to make.
         """
         self._items, self._certificates = items, certificates
         self._sandbox, self._recipe = sandbox, recipe
@@ -269,7 +271,7 @@ class FamilyMaker:
         return {item.id: at for at, item in enumerate(self._items)}
 
     def _scene(self, identity: str) -> tuple[Scene, Basis] | None:
-        """What a family is made of, and the limits of its calls."""
+        """Return an item's scene and the limits of its calls."""
         items = self._items
         if isinstance(items, ItemsOnDemand):
             item = items.by_id[identity]
@@ -286,11 +288,11 @@ class FamilyMaker:
         return (scene, certificate.basis) if scene else None
 
     async def family(self, identity: str) -> Family | None:
-        """The family of an item; None for one whose chain is not shown to run.
+        """Make the family of an item; None if its chain is not proven to run.
 
         Raises:
-            SandboxFault: workers were lost in it, time after time.
-            SandboxUnavailable: none could be started.
+            SandboxFault: workers were lost repeatedly.
+            SandboxUnavailable: no worker could be started.
         """
         scene = self._scene(identity)
         return scene and await _again(*scene, self._sandbox, self._recipe)
@@ -303,16 +305,17 @@ async def make_all(
     at_a_time: int,
     on_family: Callable[[Item, Family | None], None],
 ) -> None:
-    """Make the families of items, `at_a_time` at once; `on_family` has them in order.
+    """Make the families of items, `at_a_time` concurrently; `on_family` receives them in order.
 
     Args:
-        chosen: the items that scenarios are made of.
-        one: makes the family of an item by its id: `FamilyMaker.family`, here or elsewhere.
-        at_a_time: as many families are in memory, and no more.
-        on_family: is given an item and its family; None for one whose chain is not shown to run.
+        chosen: the items to make scenarios from.
+        one: makes the family of an item by its id: `FamilyMaker.family`, in this process or
+            another.
+        at_a_time: maximum number of families in memory.
+        on_family: called with an item and its family; None if its chain is not proven to run.
 
     Raises:
-        Exception: what `one` and `on_family` raise.
+        Exception: any exception of `one` or `on_family`.
     """
     for first in range(0, len(chosen), at_a_time):
         batch = chosen[first : first + at_a_time]
@@ -332,7 +335,7 @@ async def _into(
     one: Callable[[str], Awaitable[Family | None]],
     identity: str,
 ) -> None:
-    """Put a family, or what kept it from being made, in its place."""
+    """Store a family, or the exception that prevented it, at its index."""
     try:
         found[at] = await one(identity)
     except Exception as error:  # noqa: BLE001 -- raised by the caller, outside of the group
@@ -340,7 +343,7 @@ async def _into(
 
 
 async def _again(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
-    """Make a family, anew where the worker was lost under it."""
+    """Make a family, retrying if the worker is lost."""
     for _ in range(MOST_LOST):
         try:
             return await family_of(scene, basis, sandbox, recipe)

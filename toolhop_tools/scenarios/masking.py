@@ -1,4 +1,4 @@
-"""Where texts say values."""
+"""Find and replace values in texts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from toolhop_tools.words import ARTICLES, as_text
 
 
 def without(text: str, value: str | int | float, instead: str) -> str | None:
-    """The text with something else wherever it says a value; None where it does not say it.
+    """Replace every mention of a value in the text; None if it has none.
 
-    Articles before it and quotes around it go with it.
+    Articles before the value and quotes around it are replaced too.
     """
     pieces, end = list[str](), 0
     for start, stop in spans(text, value):
@@ -27,12 +27,12 @@ _AFTER = r"[\"”]?(?:['’](?!s\b|\w))?"
 
 
 def _in_words(number: Decimal) -> list[str]:
-    """A small number as a word: ``two``, ``second``."""
+    """Return a small number as words: ``two``, ``second``."""
     return [word for word, digits in {**COUNTS, **ORDINALS}.items() if Decimal(digits) == number]
 
 
 def spans(text: str, value: str | int | float) -> list[tuple[int, int]]:
-    """Where a text says a value, in whatever notation; articles and quotes go with it."""
+    """Return where a text mentions a value, in any notation, with articles and quotes."""
     day = whole_date(as_text(value)) if isinstance(value, str) else None
     written = [found for found, one in dates_in(text) if day is not None and one == day]
     patterns = [re.escape(found) for found in written]

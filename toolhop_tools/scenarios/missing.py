@@ -1,4 +1,4 @@
-"""Tools that are missing, as ToolBeHonest has them (its MNT and PT scenarios)."""
+"""Missing tools, as in ToolBeHonest's MNT and PT scenarios."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from toolhop_tools.scenarios.scene import (
 
 AnyScene = TypeVar("AnyScene", bound=Scene)
 ALONE = 5
-"""Tools on offer with a single hop's (ToolBeHonest shows 5.4)."""
+"""Number of tools on offer for a single hop (ToolBeHonest shows 5.4 on average)."""
 MOST_PAIRS = 8
-"""Pairs of hops whose tools are looked at for one that does both jobs."""
+"""Maximum number of hop pairs examined for a tool that does both jobs."""
 
 
 def missing_single(scene: Scene, seed: int) -> Drafts:
-    """One hop as an item of its own, among other tools; its tool is gone."""
+    """Turn one hop into an item of its own, among other tools; its own tool is removed."""
     drafts = []
     for at in drawn_hops(scene, seed, "single"):
         hop = scene.item.hops[at]
@@ -52,7 +52,7 @@ def missing_single(scene: Scene, seed: int) -> Drafts:
 
 
 def missing_tool(scene: Scene, seed: int) -> Drafts:
-    """The tool of one hop is gone, and with it every hop that it serves."""
+    """Remove the tool of one hop, and thereby lose every hop that it serves."""
     if len(scene.item.hops) < 2:
         return Reason.ONE_HOP
     names = dict.fromkeys(
@@ -65,7 +65,7 @@ def missing_tool(scene: Scene, seed: int) -> Drafts:
 
 
 def missing_repeated(scene: Scene, seed: int) -> Drafts:
-    """A tool that serves two hops is gone: one that does, or that takes over another one's job."""
+    """Remove a tool that serves two hops, or that can take over another tool's job."""
     item = scene.item
     several = {name: tuple(hops) for name, hops in scene.served.items() if len(hops) > 1}
     drafts = [_without(scene, item, name, hops, seed) for name, hops in several.items()]
@@ -82,9 +82,10 @@ def missing_repeated(scene: Scene, seed: int) -> Drafts:
 
 
 def _pairs(scene: Scene, seed: int) -> list[tuple[int, int]]:
-    """Pairs of hops (from 0), the tool of the first to take over the second, the likest first.
+    """Return pairs of hops (from 0), most similar first; the first hop's tool takes over the
+    second.
 
-    Only tools that serve no other hop: else a third hop would be lost too.
+    Only tools that serve no other hop are used: otherwise a third hop would be lost too.
     """
     alone = [hops[0] for hops in scene.served.values() if len(hops) == 1]
     tools = [scene.item.hops[at].tool for at in alone]
@@ -117,19 +118,19 @@ _TEXTS = (
         (("form_filler", "sql"), ("page_reader", "xpath"), ("autofill", "graphql")),
     ),
 )
-"""What surrounds the task: ToolBeHonest's subtask of it, a text, and names that nobody offers, in
-pairs."""
+"""Surroundings of the task: ToolBeHonest's subtask, a text, and pairs of names that are not on
+offer."""
 
 
 def surroundings(decoys: tuple[str, ...]) -> str:
-    """ToolBeHonest's subtask in whose text these names stand, ``os`` or ``web``; else nothing."""
+    """Return ToolBeHonest's subtask for these names, ``os`` or ``web``; empty if there is none."""
     return next((subtask for subtask, _, pairs in _TEXTS if decoys in pairs), "")
 
 
 def potential_tool(
     scene: AnyScene, seed: int, lose: Callable[[AnyScene, int], Drafts] = missing_tool
 ) -> Drafts:
-    """`lose` takes a tool away, and a text of the surroundings names programs that might help."""
+    """Remove a tool with `lose`, and add a text that names programs which might help."""
     rng = drawn(seed, scene.item, "potential")
     _, text, pairs = rng.choice(_TEXTS)
     free = [pair for pair in pairs if not {*pair} & scene.item.all_tools.keys()]
@@ -148,7 +149,7 @@ def _without(
     scene: Scene, item: Item, name: str, lost: tuple[int, ...], seed: int,
     *, find: tuple[tuple[int, Task], ...] = (), size: int = 0,
 ) -> Draft:  # fmt: skip
-    """The item without a tool, another in its place, and its sibling that has it."""
+    """Return the item with a tool replaced by another, and its sibling that has the tool."""
     whole, held = held_back(scene, item, size=size, spare=SPARE)
     names = [*whole.tools]
     near = scene.pool.others(scene.item, [item.all_tools[name]])

@@ -1,4 +1,4 @@
-"""Labels shown by execution: what a draft claims is run, and what it cannot show is not made."""
+"""Prove labels by execution: every claim of a draft is run, and a draft that fails is dropped."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from toolhop_tools.scenarios.scene import (
 from toolhop_tools.scenarios.ways import Ways
 
 OTHERS = 16
-"""Calls with other values that show whether a tool computes or looks up."""
+"""Number of calls with other values that show whether a tool computes or looks up."""
 SOME, NEARLY_ALL = 0.3, 0.9
-"""Share of calls with made-up texts, or with other numbers alone, that a tool answers which
-computes: a table has no made-up names, and not every number."""
+"""Minimum shares of calls that a computing tool answers: with made-up texts, and with only other
+numbers. A lookup table does not have made-up names, nor every number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """An item whose label was shown, and the others of its family that go with it."""
+    """An item with a proven label, and its siblings."""
 
     item: Item
     label: Label
@@ -53,29 +53,29 @@ class Proven:
 
 @dataclass
 class Prover:
-    """Shows what the drafts of one family claim; a search that two of them ask for is made once."""
+    """Proves the claims of one family's drafts; searches shared by drafts run once."""
 
     session: Session
-    """Has the limits of the certificate."""
+    """Session with the limits of the certificate."""
     basis: Basis
     found: dict[str, HopProof] = field(default_factory=dict)
     calls: int = 0
-    """Calls that claims and searches made, those included that `known` spared."""
+    """Number of calls for claims and searches, including those that `known` saved."""
     known: KnownCalls = field(default_factory=KnownCalls)
 
     def __post_init__(self) -> None:
-        """Searches share their calls."""
+        """Share calls between searches."""
         self.ways = Ways(self.session, self.known, self.basis.seed)
 
     async def prove(
         self, draft: Draft, instead: Mapping[str, str] | None = None
     ) -> Proven | Reason:
-        """The draft as an item whose label holds, or why it does not.
+        """Return the draft as an item whose label holds, or why it does not.
 
         Args:
-            draft: what is claimed.
-            instead: by tool that was taken out of the item that this one is a sibling of, the one
-                that is shown in its place; empty where there is none.
+            draft: the draft to prove.
+            instead: for each tool removed from the item to which this sibling belongs, its
+                replacement; empty if there is none.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -109,7 +109,7 @@ class Prover:
         return Proven(item, label, tuple(siblings))
 
     async def computing(self, scene: Scene) -> frozenset[str]:
-        """The item's tools that answer calls with values that nobody can have listed."""
+        """Return the item's tools that answer calls with values which no table can contain."""
         found = set[str]()
         for at, hop in enumerate(scene.item.hops):
             task = Task(hop, asked(scene.item, at, scene.returned))
@@ -122,7 +122,7 @@ class Prover:
                 canonical(one): run is not None and _answers(kind, run.outcome, one)
                 for one, run in zip(sets, runs, strict=True)
             }
-            # What the source does not name, a table does not hold.
+            # A table in the source cannot contain texts that the source does not mention.
             strange = [one for one in sets if _texts(task, one).isdisjoint(task.source.texts)]
             some = [answered[canonical(one)] for one in strange]
             least = SOME if _texts(task, arguments) else NEARLY_ALL
@@ -131,7 +131,7 @@ class Prover:
         return frozenset(found)
 
     async def _with_gold(self, draft: Draft) -> Draft | Reason:
-        """The draft with the gold calls that had to be found anew, expected to answer."""
+        """Return the draft with newly found gold calls, which are added to the expected ones."""
         for at, task in draft.find:
             proof = await self._search(task)
             alone = len(draft.item.hops) == 1
@@ -150,7 +150,7 @@ class Prover:
         return draft
 
     async def _matters(self, draft: Draft) -> bool:
-        """Whether most of the guesses that are answered give another answer."""
+        """Whether most of the answered guesses give another answer."""
         same = list[bool]()
         for one in draft.guesses:
             self.calls += 1
@@ -160,7 +160,7 @@ class Prover:
         return len(same) < 2 or 2 * sum(same) < len(same)
 
     async def _in_vain(self, draft: Draft) -> Checks | Reason:
-        """How the draft's answers are out of reach; the reason where a tool that stays has one."""
+        """Prove that the answers are out of reach; the reason if a tool that stays reveals one."""
         tools, done = to_be_tried(draft.item), Checks()
         out = list[str]()
         for vain in draft.in_vain:
@@ -185,7 +185,7 @@ class Prover:
         return done
 
     async def _search(self, task: Task) -> HopProof:
-        """Search for the gold call of a hop that has a new tool."""
+        """Search for the gold call of a hop with a new tool."""
         key = canonical(
             [repr(task.asked), task.hop.question, dict(task.schema), task.hop.tool.body_parts]
         )
@@ -208,7 +208,7 @@ class Prover:
 
 
 def _fault(draft: Draft, name: str) -> Reason:
-    """Why an item is refused one of whose tools, which has to stay, does a lost job."""
+    """Return the reason for refusing an item in which a tool that must stay does a lost job."""
     hops = list(enumerate(draft.item.hops, 1))
     lost = {hop.tool.name for at, hop in hops if at in draft.label.lost}
     own = {hop.tool.name for _, hop in hops} - lost
@@ -216,13 +216,13 @@ def _fault(draft: Draft, name: str) -> Reason:
 
 
 def _texts(task: Task, arguments: dict[str, JSON]) -> set[str]:
-    """The texts of a call that say what it is about."""
+    """Return the texts in a call's arguments, without options."""
     content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
     return {leaf.value for leaf in content if isinstance(leaf.value, str)}
 
 
 def _answers(kind: Kind, outcome: Outcome, arguments: dict[str, JSON]) -> bool:
-    """Whether a call gives an answer of a kind, whichever."""
+    """Whether a call gives any answer of a kind."""
     value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
     return any(Kind.of(answer.text) is kind for answer in values(value, arguments))
 
@@ -230,8 +230,8 @@ def _answers(kind: Kind, outcome: Outcome, arguments: dict[str, JSON]) -> bool:
 def _is_job(item: Item, at: int, arguments: dict[str, JSON]) -> bool:
     """Whether a tool's call for a second hop is a job of its own.
 
-    It is none where it holds the answer, in whatever notation, or where another hop that the tool
-    serves has the same answer.
+    It is not if the arguments contain the answer, in any notation, or if another hop served by the
+    tool has the same answer.
     """
     hop, given = item.hops[at], texts_of(arguments)
     day = whole_date(hop.answer)
@@ -258,7 +258,7 @@ def _is_as_expected(one: Expected, outcome: Outcome) -> bool:
 
 
 def _instead(draft: Draft, out: set[str]) -> dict[str, str]:
-    """By tool that is taken out: one of the draft's spare tools for its place, else nothing."""
+    """Return a replacement from the spare tools for each removed tool; empty if none is left."""
     item = draft.item
     off = {*item.order, *out}
     spare = iter(
@@ -269,7 +269,7 @@ def _instead(draft: Draft, out: set[str]) -> dict[str, str]:
 
 
 def _less(item: Item, instead: Mapping[str, str], draft: Draft) -> Item:
-    """The item without some tools of others, and as many held back as there are to be."""
+    """Remove or replace tools of other items; hold back only the required number."""
     order = [instead.get(name, name) for name in item.order]
     shown = {name for name in order if name}
     others, held = list[Tool](), 0

@@ -1,7 +1,7 @@
-"""What scenarios are made of, and what a transformation gives: drafts, whose claims await proof.
+"""Input and output of transformations: scenes, and drafts whose claims are not yet proven.
 
-A transformation is a pure function of scene and seed. What it claims stands in the draft as calls
-to be run and searches to be made (`proof`); it runs nothing itself.
+A transformation is a pure function of scene and seed. It runs nothing: its draft lists the calls to
+run and the searches to make as claims (`proof`).
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ from toolhop_tools.scenarios.masking import without
 from toolhop_tools.scenarios.ways import Vain
 
 MOST_LOOKED_AT, MOST_ALIKE = 300, 20
-"""Items that are looked at for another answer, and answers from which one is taken."""
+"""Maximum number of items searched for another answer, and of answers from which one is chosen."""
 FURTHER = 3
-"""Tools of other items that an item holds and does not show: what a change of tools may bring."""
+"""Number of other items' tools that an item holds back, for a change of tools."""
 BESIDE = 3
-"""Tools on offer beside a chain's, at least (ToolBeHonest shows 5.4 in all)."""
+"""Minimum number of tools on offer besides the chain's (ToolBeHonest shows 5.4 in all)."""
 SPARE = 4
-"""More of them, in reserve for those that turn out to do a lost job."""
+"""Additional tools in reserve, to replace those that turn out to do a lost job."""
 
 
 class Pool(Protocol):
-    """The source of tools that the item does not have."""
+    """A source of tools that the item does not have."""
 
     def others(self, item: Item, like: Iterable[Tool] | None = None) -> Iterator[Tool]:
-        """Tools that are not the item's own, those most like `like` first."""
+        """Yield tools that are not the item's own, those most similar to `like` first."""
         ...
 
     def among(self, tools: Sequence[Tool]) -> list[list[float]]:
-        """The likeness of tools to each other."""
+        """Return the pairwise similarity of tools."""
         ...
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A certified item, among the items of its data set."""
+    """A certified item within its data set."""
 
     item: Item
-    """Its hops have their proven gold calls."""
+    """The item; its hops have their proven gold calls."""
     proofs: tuple[HopProof, ...]
     items: Sequence[Item]
     """The whole data set."""
     at: int
-    """Where in it the item stands."""
+    """Index of the item in the data set."""
     pool: Pool
     further: int = FURTHER
     computing: frozenset[str] = frozenset()
-    """Its tools that answer whatever they are given: they compute, and look nothing up."""
+    """Tools of the item that answer any arguments: they compute instead of looking something up."""
 
     @cached_property
     def returned(self) -> dict[int, str]:
-        """By hop (from 0): answers that tools spell otherwise than the data set."""
+        """Answers that tools spell differently from the data set, by hop (from 0)."""
         found = {at: proof.answer for at, proof in enumerate(self.proofs)}
         return {
             at: answer
@@ -77,7 +77,7 @@ class Scene:
 
     @cached_property
     def served(self) -> dict[str, list[int]]:
-        """By tool: the hops (from 0) that it serves."""
+        """Hops (from 0) that each tool serves."""
         found: dict[str, list[int]] = {}
         for at, hop in enumerate(self.item.hops):
             found.setdefault(hop.tool.name, []).append(at)
@@ -85,11 +85,11 @@ class Scene:
 
     @cached_property
     def size(self) -> int:
-        """How many tools each of the item's family shows, actions not counted."""
+        """Number of tools that each item of the family shows, without actions."""
         return max(len(self.item.tools), len(self.served) + BESIDE)
 
     def donors(self, seed: int) -> Iterator[Item]:
-        """The other items; of all items of a data set no two have the same first one."""
+        """Yield the other items; no two items of a data set have the same first donor."""
         count = len(self.items)
         if count > 1:
             step = random.Random(f"{seed}/donor").randint(1, count - 1)
@@ -97,12 +97,12 @@ class Scene:
                 yield self.items[(self.at + further) % count]
 
     def alike(self, said: str, own: set[str], rng: random.Random) -> Iterator[str]:
-        """Other answers that are written like one, those of the item's domain first.
+        """Return other answers written in the same form, those of the item's domain first.
 
         Args:
             said: the answer.
-            own: plain texts that are no other answer.
-            rng: chooses with which item to begin.
+            own: normalized texts to exclude.
+            rng: chooses the item to begin with.
         """
         start = rng.randrange(len(self.items))
         looked_at = islice(chain(self.items[start:], self.items[:start]), MOST_LOOKED_AT)
@@ -141,7 +141,7 @@ class Reason(StrEnum):
     NO_LIMIT = "no gold call has a name or number that a limit could be about"
     NO_PAIR = "no tool does the job of two hops"
     NO_OTHER_ANSWER = "no answer can be replaced by another of its kind"
-    # What only running shows:
+    # Reasons found only by running:
     OWN_TOOL = "another tool of its own does the lost job"
     HELD = "the code of a tool that stays on offer has the lost answer"
     SHORT_CUT = "fewer calls give the answer too"
@@ -158,7 +158,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An item that does not allow a transformation."""
+    """A transformation that an item does not allow."""
 
     scenario: Scenario
     item: str
@@ -166,7 +166,7 @@ class Refused:
 
 
 class Gives(StrEnum):
-    """What a call is expected to give."""
+    """Expected outcome of a call."""
 
     ANSWER = "the answer"
     NO_ANSWER = "a result without the answer"
@@ -175,57 +175,57 @@ class Gives(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A call and what must come of it."""
+    """A call and its expected outcome."""
 
     tool: str
     arguments: dict[str, JSON]
     answer: str
     gives: Gives
     says: str = ""
-    """What the error has to say."""
+    """Text that the error message must contain."""
     accepted: bool = True
-    """Whether the schema as it is shown must take the arguments."""
+    """Whether the displayed schema must accept the arguments."""
     first: bool = False
-    """Whether it is the first call of an episode, in which a tool may run otherwise."""
+    """Whether it is the first call of an episode, on which a tool may behave differently."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An item with what its label claims."""
+    """An item with the claims of its label."""
 
     item: Item
     """`Item.order` names the tools on offer."""
     label: Label
-    """`make` puts the scenario in that is made: one transformation may go on from another."""
+    """`make` sets the scenario: a transformation may build on another one."""
     removable: frozenset[str] = frozenset()
-    """Tools of other items, which may be taken out."""
+    """Tools of other items that may be removed."""
     expected: tuple[Expected, ...] = ()
     in_vain: tuple[Vain, ...] = ()
-    """Answers that no tool on offer, or that may come, must give."""
+    """Answers that must not be revealed by any tool on offer or any that may be added."""
     further: int = FURTHER
-    """Tools of others that are kept and not shown; more of them step in for those taken out."""
+    """Number of other items' tools that are held back; surplus ones replace removed tools."""
     guesses: tuple[Expected, ...] = ()
-    """Calls with other values than a hidden one: most that are answered must not give the answer
-    that it gives."""
+    """Calls with other values than the hidden one: most of those that succeed must give a
+    different answer."""
     find: tuple[tuple[int, Task], ...] = ()
-    """Hops (from 0) whose gold call has to be found anew, and how it is searched for."""
+    """Hops (from 0) that need a new gold call, with the search task."""
     fault: Reason = Reason.OWN_TOOL
-    """Why the item is refused where a search is not in vain."""
+    """Reason for refusing the item if a search finds an answer."""
     siblings: tuple[Draft, ...] = ()
-    """Others of the family that go with it: solvable where it is not."""
+    """Drafts of accompanying items of the family; solvable if this one is not."""
     apart: bool = False
-    """Whether siblings show other tools: what is taken out of it stays with them."""
+    """Whether siblings show other tools, so that tools removed here stay in them."""
 
 
 Drafts: TypeAlias = tuple[Draft, ...] | Reason
-"""Drafts from the first choice on: the first whose claims hold is made. Or why there are none."""
+"""Alternative drafts, of which the first whose claims hold is made; or why there are none."""
 Transformation: TypeAlias = Callable[[Scene, int], Drafts]
 
 
 def drawn_hops(scene: Scene, seed: int, what: str) -> list[int]:
-    """The hops (from 0) in random order, those whose tool looks something up first.
+    """Return the hops (from 0) in random order, those whose tool looks something up first.
 
-    What a tool computes, a model may as well do without it: it loses little.
+    A model may compute without the tool, so it loses little by losing one that computes.
     """
     hops = list(range(len(scene.item.hops)))
     drawn(seed, scene.item, what).shuffle(hops)
@@ -236,16 +236,18 @@ def drawn_hops(scene: Scene, seed: int, what: str) -> list[int]:
 
 
 def shown(item: Item, tools: Iterable[str], seed: int) -> Item:
-    """The item with these tools on offer, in an order that siblings share and hops do not tell."""
+    """Return the item with these tools on offer, in an order that siblings share and that does
+    not reveal the hops.
+    """
     place = {name: drawn(seed, item, f"place of {name}").random() for name in tools}
     return replace(item, order=tuple(sorted(place, key=lambda name: (place[name], name))))
 
 
 def gold_of(hop: Hop) -> GoldCall:
-    """A hop's proven call.
+    """Return a hop's proven call.
 
     Raises:
-        ValueError: it has none; scenes are made of items whose hops all have one.
+        ValueError: the hop has none; every hop of a scene's item must have one.
     """
     if hop.gold is None:
         raise ValueError(f"the hop {hop.question!r} has no gold call: certify the item first")
@@ -253,7 +255,7 @@ def gold_of(hop: Hop) -> GoldCall:
 
 
 def answered(item: Item, hops: Iterable[int] | None = None) -> tuple[Expected, ...]:
-    """That gold calls give their answers: of these hops (from 0), or of all."""
+    """Return the claims that gold calls of these hops (from 0), or of all, give the answers."""
     chosen = range(len(item.hops)) if hops is None else hops
     return tuple(
         Expected(hop.tool.name, dict(gold_of(hop).arguments), hop.answer, Gives.ANSWER)
@@ -262,14 +264,15 @@ def answered(item: Item, hops: Iterable[int] | None = None) -> tuple[Expected, .
 
 
 def out_of_reach(scene: Scene, made: Item, lost: Iterable[int]) -> Vain:
-    """The answers of lost hops (from 0) and of all that hang on them, beside what is known.
+    """Return the answers of lost hops (from 0) and of all hops that depend on them, with what is
+    known.
 
-    The questions of these hops are read as well, but for the answers in them: a tool may lead over
-    a lost hop at once.
+    The questions of these hops may be read too, without the answers in them: a tool may skip a lost
+    hop.
     """
     gone, golds, known, texts = set(lost), list[str](), list[str](), [made.question]
     for at, hop in enumerate(made.hops):
-        # A hop that is an item of its own has another place there, and hangs on nothing.
+        # A hop turned into an item of its own has another index and depends on no other hop.
         whole = len(made.hops) == len(scene.item.hops)
         spelled = [scene.returned[at]] if whole and at in scene.returned else []
         fed = {edge.hop - 1 for edge in scene.proofs[at].edges if whole}
@@ -284,14 +287,14 @@ def out_of_reach(scene: Scene, made: Item, lost: Iterable[int]) -> Vain:
 
 
 def _less_answers(text: str, answers: Iterable[str]) -> str:
-    """The text with *that* for answers that are not to be known."""
+    """Replace answers that must stay unknown by *that*."""
     for answer in dict.fromkeys(answers):
         text = without(text, answer, "that") or text
     return text
 
 
 def to_be_tried(item: Item) -> list[Tool]:
-    """The tools that are on offer, and those that may come: all but the hops' that are not."""
+    """Return the tools on offer and those that may be added: all except hop tools not on offer."""
     off = {hop.tool.name for hop in item.hops} - {*item.order}
     return [
         tool
@@ -303,8 +306,8 @@ def to_be_tried(item: Item) -> list[Tool]:
 def strangers(
     scene: Scene, item: Item, count: int, *, like: Sequence[Tool], spare: int = 0
 ) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
-    """Tools of other items: `count` to be shown, the nearest, and as many as are held back, with
-    some to spare.
+    """Return the most similar tools of other items: `count` to show, and those to hold back,
+    with some spare ones.
     """
     wanted, found = count + scene.further + spare, list[Tool]()
     for tool in scene.pool.others(scene.item, like):
@@ -318,8 +321,8 @@ def strangers(
 def held_back(
     scene: Scene, item: Item, *, size: int = 0, spare: int = 0
 ) -> tuple[Item, frozenset[str]]:
-    """The item with as many tools on offer as its family shows (`size`, where it is given), and
-    with tools that a change of tools may bring; the names of all these and of its distractors.
+    """Return the item with as many tools on offer as its family shows (or `size`), plus tools
+    for a change of tools; and the names of these and of its distractors.
     """
     count = max(0, (size or scene.size) - len(item.tools))
     more, held = strangers(scene, item, count, like=[*item.tools.values()], spare=spare)
@@ -329,7 +332,7 @@ def held_back(
 
 
 def with_tool(item: Item, name: str, tool: Tool) -> Item:
-    """The item with another tool in the place of one, wherever it is used and shown."""
+    """Replace a tool of the item wherever it is used and shown."""
     return replace(
         item,
         hops=tuple(replace(h, tool=tool) if h.tool.name == name else h for h in item.hops),
@@ -339,11 +342,11 @@ def with_tool(item: Item, name: str, tool: Tool) -> Item:
 
 
 def wrapped(program: Program, lines: Sequence[str]) -> Program:
-    """The program with another function around its own.
+    """Return the program with a wrapper function around its own.
 
     Args:
-        program: what is wrapped.
-        lines: the function's body; ``given`` are the arguments, ``{tool}`` is the own function.
+        program: the program to wrap.
+        lines: the wrapper's body; ``given`` are the arguments, ``{tool}`` is the wrapped function.
     """
     name = "called"
     while name in program.source:
@@ -353,12 +356,12 @@ def wrapped(program: Program, lines: Sequence[str]) -> Program:
 
 
 def with_lines(tool: Tool, lines: Sequence[str]) -> Tool:
-    """The tool with such a wrapper around its program."""
+    """Return the tool with such a wrapper around its program."""
     return replace(tool, body=wrapped(tool.program, lines))
 
 
 def renamed(tool: Tool, name: str, more: str) -> Tool:
-    """The tool under another name, also where its description says it, with one more sentence."""
+    """Rename the tool, in its description too, and add a sentence to the description."""
     about = re.sub(rf"\b{re.escape(tool.name)}\b", name, tool.schema.description).rstrip()
     about += "" if about.endswith((".", "!", "?")) else "."
     schema = replace(tool.schema, name=name, description=f"{about} {more}")
@@ -366,7 +369,7 @@ def renamed(tool: Tool, name: str, more: str) -> Tool:
 
 
 def with_sentence(item: Item, sentence: str) -> Item:
-    """The item with one more sentence in its question."""
+    """Add a sentence to the item's question."""
     return replace(item, question=f"{item.question.rstrip()} {sentence}")
 
 
@@ -377,13 +380,13 @@ def unsolvable(
     """Draft an item without the tools of some hops (from 0), which no other tool may replace.
 
     Args:
-        scene: the item as it was.
-        made: the item as it is.
-        held: tools of other items that may be taken out.
+        scene: the original item.
+        made: the changed item.
+        held: tools of other items that may be removed.
         lost: the hops.
-        label: without them.
-        seed: of the order in which the sibling shows its tools.
-        expected: what else must come of calls, beside the answers of the other hops.
+        label: the label, without the lost hops.
+        seed: decides the order in which the sibling shows its tools.
+        expected: further expected calls, besides the answers of the other hops.
     """
     rest = answered(made, [at for at in range(len(made.hops)) if at not in lost])
     return Draft(
@@ -394,7 +397,7 @@ def unsolvable(
 
 
 def with_reserve(draft: Draft, names: Sequence[str], seed: int) -> Draft:
-    """The draft whose lost tools come when they are asked for; of half of the items they do not."""
+    """Make the lost tools available on request for half of the items, chosen at random."""
     if drawn(seed, draft.item, "reserve").random() < 0.5:
         return draft
     label = replace(draft.label, solvable_after=True, reserve=tuple(names))
@@ -402,7 +405,7 @@ def with_reserve(draft: Draft, names: Sequence[str], seed: int) -> Draft:
 
 
 def plain_of(scene: Scene, seed: int) -> Draft:
-    """The solvable sibling of most scenarios: the item as it is."""
+    """Return the solvable sibling of most scenarios: the unchanged item."""
     item, _ = held_back(scene, scene.item)
     item = shown(item, item.tools, seed)
     label = Label(Scenario.PLAIN, scene.item.id, True)

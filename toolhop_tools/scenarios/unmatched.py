@@ -1,4 +1,4 @@
-"""Tools of other items in the place of the item's own, as RelyToolBench has them."""
+"""Replace an item's own tools by those of other items, as in RelyToolBench."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AnyScene = TypeVar("AnyScene", bound=Scene)
 def reserve(
     scene: AnyScene, seed: int, of_another: Callable[[AnyScene, int], Draft | Reason]
 ) -> Drafts:
-    """As `unmatched`, and the item's own tools come when they are asked for."""
+    """As `unmatched`, but the item's own tools are added on request."""
     draft = of_another(scene, seed)
     if isinstance(draft, Reason):
         return draft
@@ -40,7 +40,7 @@ def reserve(
 def unmatched(
     scene: AnyScene, seed: int, of_another: Callable[[AnyScene, int], Draft | Reason]
 ) -> Drafts:
-    """The item with the tools of another one, as `of_another` gives it; records are spoken of."""
+    """Replace the tools by another item's, chosen by `of_another`; descriptions mention records."""
     draft = of_another(scene, seed)
     if isinstance(draft, Reason):
         return draft
@@ -49,7 +49,7 @@ def unmatched(
 
 
 def of_another(scene: Scene, seed: int) -> Draft | Reason:
-    """The tools of another item, a different one for each item of the data set."""
+    """Use the tools of another item, a different one for each item of the data set."""
     item, donor = scene.item, next(scene.donors(seed), None)
     foreign = _foreign(item, donor)[: scene.size] if donor is not None else []
     if not foreign:
@@ -65,7 +65,7 @@ def of_another(scene: Scene, seed: int) -> Draft | Reason:
 
 
 def _foreign(item: Item, donor: Item) -> list[Tool]:
-    """The donor's tools that share no name and no code with the item's own."""
+    """Return the donor's tools that share no name and no code with the item's own."""
     names = {name.casefold() for name in item.all_tools}
     code = {str(tool.body_parts) for tool in item.all_tools.values()}
     return [

@@ -1,10 +1,10 @@
-"""Ways round a lost answer: looked for by running every tool that is on offer or may come.
+"""Search for workarounds for a lost answer by running every tool on offer or held back.
 
-What tools of others have in their code is taken out before (`held`). This search is for what tools
-compute, and for the chain's own that stay: whatever call, or calls one upon another's result, gives
-an answer that should be out of reach is a way, whether or not the question's words say that it
-should be made. What limits it is counted (calls), and no clock; a call that is cut off leaves its
-tool undecided, which is not in vain.
+Tools of other items whose code contains the answer were already removed (`held`). This search
+covers what tools compute, and the chain's own remaining tools: any call or chain of calls that
+gives an answer which should be out of reach is a workaround, whether or not the question suggests
+it. The budget counts calls, not time; an interrupted call leaves its tool undecided, which does not
+count as out of reach.
 """
 
 from __future__ import annotations
@@ -34,84 +34,86 @@ from toolhop_tools.model import Hop, Tool, canonical
 from toolhop_tools.words import as_text, number_of, runs, scalars, words
 
 ALONE, COMPOSED = 400, 400
-"""Calls of one tool with what is known, and with what other calls revealed."""
+"""Maximum number of calls per tool with known values, and with values that other calls revealed."""
 IN_THREES = 600
-"""Calls of all tools together upon the results of two others, where these are all there are."""
+"""Maximum number of third-level calls, for all tools together; if there are more, none is made."""
 MOST_REVEALED, LONGEST_REVEALED = 16, 60
-"""Values that one tool may pass to others, and characters of one."""
+"""Maximum number of values that one tool passes on to others, and their length in characters."""
 BASES, LOOKED_AT = 4, 60
-"""Calls of one tool, with different options, into which revealed values are put; those among which
-they are looked for."""
+"""Maximum number of calls per tool, with different options, into which revealed values are
+inserted; and number of calls searched for them."""
 SIBLINGS, COMPUTES = 8, 0.9
-"""Calls with other values, and the share of them that are answered by what computes."""
+"""Number of calls with other values, and the share that a computing tool answers."""
 PROBES = ("", "*", "%", ".", ".*", "all", "any")
-"""What tools of the chain are given as well: one may take it for all of its rows."""
+"""Values also tried on tools of the chain, which may treat one as a wildcard for all rows."""
 JOINTS = (",", ", ", " ", "-", "/", "")
 MOST_JOINED = 4
-"""What joins the values of one result, and of how many at most, to one argument."""
+"""Separators for joining the values of one result into an argument, and the maximum number
+joined."""
 FEW_DIGITS = 3
-"""Digits from which on a number is hardly met by chance."""
+"""Number of digits from which a number is unlikely to be found by chance."""
 
 
 @dataclass(frozen=True)
 class Vain:
-    """Answers that must be out of reach."""
+    """A search claim: these answers must be out of reach."""
 
     text: str
-    """What may be read: the question, and sub-questions that say no such answer."""
+    """Text that may be read: the question, and sub-questions without such answers."""
     known: tuple[str, ...]
-    """Answers that can be had."""
+    """Answers that can be obtained."""
     golds: tuple[str, ...]
-    """Those that must not be had."""
+    """Answers that must not be obtained."""
     depth: int = 3
-    """Calls one upon another's result that are tried at most."""
+    """Maximum length of chains of calls that use each other's results."""
 
     @cached_property
     def asked(self) -> Asked:
-        """What calls are filled with."""
+        """Values with which calls are filled."""
         read = mentions(self.text, self.known)
         read = replace(read, answers=tuple(enumerate(self.known)))
         return Asked("", read, self.known, self.text, {})
 
     @cached_property
     def wanted(self) -> tuple[Wanted, ...]:
-        """The answers that must not be had, each once."""
+        """The distinct answers that must not be obtained."""
         return tuple(Wanted(gold) for gold in dict.fromkeys(self.golds) if gold.strip())
 
 
 @dataclass(frozen=True)
 class Searched:
-    """What came of a search."""
+    """Result of a search."""
 
     out: frozenset[str]
-    """Tools that may be taken out, and have to be: they give an answer, or are undecided."""
+    """Tools to be removed: they reveal an answer, or are undecided."""
     fault: str = ""
-    """A tool that has to stay and gives one, alone or with others that have to stay."""
+    """A tool that must stay and reveals an answer, alone or with other such tools; empty if
+    none."""
     undecided: str = ""
-    """A tool that has to stay, calls of which were cut off."""
+    """A tool that must stay and had an interrupted call; empty if none."""
     depth: int = 0
-    """Calls one upon another's result up to which all were tried, but for those counted here:"""
+    """Length up to which all chains of calls were tried, except `untried` ones."""
     untried: int = 0
-    """Calls beyond the budget."""
+    """Number of calls beyond the budget."""
     calls: int = 0
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A call to be tried."""
+    """A call to try."""
 
     arguments: dict[str, JSON]
     by: tuple[str, ...] = ()
-    """Tools whose results it takes."""
+    """Tools whose results it uses."""
     filler: bool = False
-    """Whether it takes a value that nobody gave."""
+    """Whether it uses a made-up value."""
     probe: bool = False
-    """Whether it takes one of `PROBES`: then what it reveals is not passed on."""
+    """Whether it uses one of `PROBES`; values that it reveals are not passed on."""
 
 
 @dataclass
 class _Tool:
-    """A tool in a search, and what was tried of it."""
+    """State of a tool during a search."""
 
     tool: Tool
     removable: bool
@@ -119,28 +121,28 @@ class _Tool:
     seen: set[str] = field(default_factory=set)
     bases: list[tuple[dict[str, JSON], list[Leaf]]] = field(default_factory=list)
     computes: bool | None = None
-    """Whether it answers whatever it is given; None before it was seen."""
+    """Whether it answers any arguments; None if not yet tested."""
     results: list[tuple[_Call, JSON]] = field(default_factory=list)
-    """Of the last level: calls that answered, and what."""
+    """Successful calls of the last level, with their values."""
 
 
 class Ways:
-    """The searches of one family: a call of the same code and arguments is run once."""
+    """Runs the searches of one family; calls with equal code and arguments run once."""
 
     def __init__(self, session: Session, known: KnownCalls, seed: int) -> None:
-        """Make ready; `known` runs the calls in `session`."""
+        """Store the arguments; `known` runs the calls in `session`."""
         self._session, self._known, self._seed = session, known, seed
         self._alone: dict[tuple[Vain, Program, str], tuple[list[_Call], int]] = {}
 
     async def search(
         self, vain: Vain, tools: Iterable[Tool], removable: frozenset[str]
     ) -> Searched:
-        """Try every tool, and tools upon each other's results.
+        """Try every tool, and chains of tools that use each other's results.
 
         Args:
-            vain: what must not be had.
-            tools: with programs as bodies.
-            removable: tools that are taken out where they give it.
+            vain: the answers that must be out of reach.
+            tools: tools whose bodies are programs.
+            removable: tools that may be removed if they reveal an answer.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -149,7 +151,7 @@ class Ways:
         return await looked.through()
 
     def alone(self, vain: Vain, task: Task) -> tuple[list[_Call], int]:
-        """The calls of a tool with the known values, and how many calls exceed the budget."""
+        """Return a tool's calls with known values, and the number of calls beyond the budget."""
         key = vain, task.hop.tool.program, canonical(dict(task.schema))
         if key not in self._alone:
             made = [
@@ -162,7 +164,7 @@ class Ways:
         return self._alone[key]
 
     async def run(self, program: Program, calls: Sequence[_Call]) -> list[Tried | None]:
-        """What came of calls; None of one that was not made as too many were cut off."""
+        """Run the calls; None for a call skipped because too many were cut off."""
         runs = await self._known(self._session, program, [call.arguments for call in calls])
         return [
             None
@@ -172,14 +174,14 @@ class Ways:
         ]
 
     async def siblings(self, task: Task, arguments: dict[str, JSON]) -> list[Tried]:
-        """The call with other values."""
+        """Run the call with other values."""
         sets = randomised(task, arguments, SIBLINGS, f"{self._seed}/{task.hop.tool.name}")
         ran = await self.run(task.hop.tool.program, [_Call(one) for one in sets])
         return [one for one in ran if one is not None]
 
 
 class _Look:
-    """One search."""
+    """State of one search."""
 
     def __init__(
         self, ways: Ways, vain: Vain, tools: Iterable[Tool], removable: frozenset[str]
@@ -222,13 +224,13 @@ class _Look:
         return [(name, at) for name, at in self.tools.items() if name not in self.out]
 
     def _planned(self, at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> list[_Call]:
-        """The calls of one tool that a level makes, each once in a search."""
+        """Return the calls of one tool for a level, each only once per search."""
         if not revealed:
             calls, untried = self.ways.alone(self.vain, at.task)
             at.bases = _bases(at.task, calls)
             at.seen = {key_of(call.arguments) for call in calls}
             self.untried += untried
-            # What tools of others may say so was read in their code.
+            # Tools of other items need no probes: their code was already searched.
             return calls if at.removable else [*calls, *_new(at.task, _probing(at), at.seen)]
         made = itertools.islice(_composed(at, revealed), COMPOSED)
         self.untried += max(0, _possible(at, revealed) - COMPOSED)
@@ -250,14 +252,14 @@ class _Look:
                 continue
             value, refused = _said(tried)
             if refused:
-                # Later ones would crowd out the third call.
+                # Refusals of later calls would use up the budget of the third level.
                 refusals += [(call, value)] if at.removable and not call.by else []
             elif at.computes is None and at.task.content(call.arguments) and not call.by:
                 at.computes = await self._computes(at, call)
             if call.filler and at.computes:
-                # Whoever chooses the numbers of a sum has it without the tool.
+                # With freely chosen arguments, a computing tool can return anything.
                 continue
-            # An error of the chain's own lists names, and does not say which.
+            # An error of a chain tool lists names without saying which is the answer.
             no_way = refused and not at.removable
             wanted = (
                 one for one in self.vain.wanted if not (no_way or (refused and one.is_slight))
@@ -276,14 +278,14 @@ class _Look:
         at.results += refusals
 
     async def _computes(self, at: _Tool, call: _Call) -> bool:
-        """Whether a tool answers whatever it is given."""
+        """Whether a tool answers any arguments."""
         others = await self.ways.siblings(at.task, call.arguments)
         answered = [one.text for one in others if one.text and not _is_empty(one.value)]
         return len({*answered}) > 1 and len(answered) >= COMPUTES * len(others)
 
     def _revealed(self) -> list[tuple[tuple[str, ...], JSON]]:
-        """Values that the last level's results have, with the tools whose they are; the first of
-        each tool come first.
+        """Return the values in the last level's results, with the tools that gave them; the
+        first values of all tools come first.
         """
         by_tool = []
         said = self.vain.text.casefold()
@@ -310,7 +312,7 @@ class _Look:
 
 
 def _new(task: Task, made: Iterable[_Call], seen: set[str]) -> list[_Call]:
-    """The calls that the schema takes and that were not seen; they are from now on."""
+    """Return the calls that the schema accepts and that are not in `seen`, and add them to it."""
     calls = list[_Call]()
     for call in made:
         key = key_of(call.arguments)
@@ -321,7 +323,7 @@ def _new(task: Task, made: Iterable[_Call], seen: set[str]) -> list[_Call]:
 
 
 def _said(tried: Tried) -> tuple[JSON, bool]:
-    """What came of a call, and whether that is an error: then its text, and the pieces of it."""
+    """Return a call's value and whether it is an error; for an error, its texts and pieces."""
     value = tried.value
     if isinstance(tried.outcome, Raised):
         texts = [tried.outcome.message]
@@ -334,14 +336,14 @@ def _said(tried: Tried) -> tuple[JSON, bool]:
 
 
 def _joined(scalar: Sequence[JSON]) -> Iterator[str]:
-    """The values of a result as one."""
+    """Yield the values of a result joined into one text."""
     if 1 < len(scalar) <= MOST_JOINED:
         for joint in JOINTS:
             yield joint.join(map(as_text, scalar))
 
 
 def _probing(at: _Tool) -> Iterator[_Call]:
-    """Calls with `PROBES` in the place of a text."""
+    """Yield calls with `PROBES` in place of a text."""
     for base, content in at.bases:
         for leaf in content:
             if isinstance(leaf.value, str):
@@ -350,7 +352,7 @@ def _probing(at: _Tool) -> Iterator[_Call]:
 
 
 def _bases(task: Task, calls: Sequence[_Call]) -> list[tuple[dict[str, JSON], list[Leaf]]]:
-    """Calls of a tool that differ in their options or their parameters, and what they are about."""
+    """Return calls of a tool with distinct options or parameters, and their content leaves."""
     found = dict[str, tuple[dict[str, JSON], list[Leaf]]]()
     for call in calls[:LOOKED_AT]:
         content = task.content(call.arguments)
@@ -363,7 +365,7 @@ def _bases(task: Task, calls: Sequence[_Call]) -> list[tuple[dict[str, JSON], li
 
 
 def _possible(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> int:
-    """How many calls `_composed` may give."""
+    """Return the maximum number of calls from `_composed`."""
     sizes = [len(content) for _, content in at.bases]
     first = min(MOST_REVEALED, len(revealed))
     several = first * (first - 1) * max(0, sum(sizes[:1]) - 1)
@@ -373,7 +375,9 @@ def _possible(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> in
 
 
 def _composed(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> Iterator[_Call]:
-    """Calls with a revealed value at one place, with a tool's in turn at all, and at two places."""
+    """Yield calls with a revealed value at one place, consecutive values of a tool at all, or
+    two values at adjacent places.
+    """
     for by, value in revealed:
         for base, content in at.bases:
             for leaf in content:
@@ -394,7 +398,7 @@ def _composed(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> It
 def _rows(
     revealed: Sequence[tuple[tuple[str, ...], JSON]],
 ) -> dict[tuple[str, ...], list[JSON]]:
-    """The revealed values by the tools whose they are."""
+    """Group the revealed values by the tools that gave them."""
     rows: dict[tuple[str, ...], list[JSON]] = {}
     for by, value in revealed:
         rows.setdefault(by, []).append(value)
@@ -406,7 +410,7 @@ def _in_turn(
     content: Sequence[Leaf],
     revealed: Sequence[tuple[tuple[str, ...], JSON]],
 ) -> Iterator[_Call]:
-    """Calls of three places or more with values of one tool, as they follow on each other."""
+    """Yield calls with three or more places filled with consecutive values of one tool."""
     size = len(content)
     for by, row in _rows(revealed).items() if size > 2 else ():
         for start in range(len(row) - size + 1):
@@ -420,7 +424,7 @@ def _in_turn(
 
 
 def _as_given(held: JSON, value: JSON) -> JSON:
-    """A value in the type of an argument; None where it has none."""
+    """Convert a value to an argument's type; None if that is not possible."""
     if isinstance(held, str):
         return as_text(value)
     number = plain_number(as_text(value))
@@ -437,19 +441,19 @@ def _as_given(held: JSON, value: JSON) -> JSON:
 
 @dataclass(frozen=True)
 class Wanted:
-    """An answer that must be out of reach, and whether a result has it in some notation."""
+    """An answer that must be out of reach; finds it in results in any notation."""
 
     gold: str
 
     @cached_property
     def number(self) -> float | None:
-        """The plain number that it is."""
+        """Value of the answer if it is a plain number; else None."""
         number = number_of(self.gold)
         return None if number is None else float(number)
 
     @cached_property
     def day(self) -> dt.date | None:
-        """The date that it is."""
+        """Value of the answer if it is a date; else None."""
         return whole_date(self.gold)
 
     @cached_property
@@ -461,20 +465,20 @@ class Wanted:
 
     @cached_property
     def is_slight(self) -> bool:
-        """Whether chance gets to it: a letter, a number of few digits."""
+        """Whether it can be hit by chance: a letter, or a number with few digits."""
         number = self.number
         few = number is not None and abs(number) < self.half * 2 * 10 ** (FEW_DIGITS - 1)
         return few or len(plain_text(self.gold)) == 1
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
-        """Its words, each once: those that say something, if any does."""
+        """Distinct significant words; all words if none is significant."""
         every = tuple(dict.fromkeys(words(self.gold)))
         some = [word for word in every if word not in FUNCTION_WORDS]
         return tuple(word for word in some if len(word) > 1) or every
 
     def is_in(self, value: JSON, arguments: Mapping[str, JSON]) -> bool:
-        """Whether a result has it, and the arguments do not."""
+        """Whether a result contains the answer and the arguments do not."""
         given = [leaf for _, leaf in scalars(dict(arguments))]
         if self.is_slight:
             same = any(same_answer(self.gold, as_text(leaf)) for leaf in given)
@@ -490,7 +494,7 @@ class Wanted:
         return self._is_near(leaf)
 
     def _is_near(self, number: float) -> bool:
-        """Whether a number is the answer, as far as that is told."""
+        """Whether a number equals the answer, within the answer's precision."""
         if self.number is None or abs(number) >= 10**300:
             return False
         return number == self.number or (

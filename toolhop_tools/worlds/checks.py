@@ -1,4 +1,4 @@
-"""What is kept of what is drawn: right, unique, no hop or word to spare, and not had for less."""
+"""Check drawn expressions: right, unique, no superfluous hop or word, no shortcut."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from toolhop_tools.worlds.expression import (
 from toolhop_tools.worlds.world import Value, World
 
 FEW = 20
-"""A count below it is too easily guessed."""
+"""Smallest count that is not too easily guessed."""
 TRIES = 5
-"""Values put in the place of a hop's own."""
+"""Number of values tried in place of a hop's own."""
 
 
 class Reason(StrEnum):
-    """Why an expression is refused; in the order of the checks, the cheapest first."""
+    """Why an expression is refused, in the order of the checks, cheapest first."""
 
     UNDEFINED = "no answer, or several"
     GUESSABLE = "the answer has few possible values"
@@ -44,7 +44,7 @@ class Reason(StrEnum):
 
 
 def meaning(asked: Expression, world: World) -> Value | Reason:
-    """The answer of an expression that makes a good question; tools have no say in it."""
+    """Return the answer of an expression that makes a good question, regardless of tools."""
     try:
         answer = evaluate(asked, world)
     except Undefined:
@@ -53,7 +53,7 @@ def meaning(asked: Expression, world: World) -> Value | Reason:
 
 
 def _faults(asked: Expression, answer: Value, world: World) -> Iterator[Reason]:
-    """What is wrong with it, the cheapest to see first."""
+    """Yield the faults of an expression, those cheapest to detect first."""
     if isinstance(asked, Total) and asked.how is Sum.COUNT and int(answer) < FEW:
         yield Reason.GUESSABLE
     used = [column for node in nodes(asked) for column in {*_columns(node)}]
@@ -73,7 +73,7 @@ def _faults(asked: Expression, answer: Value, world: World) -> Iterator[Reason]:
     for node, other in _changed(asked, lambda node: _replaced(node, world)):
         changes[id(node)].append(not same(other))
     for place, tries in changes.items():
-        # Many another entity serves as the lesser of two: one that does not shows the need.
+        # In a comparison many entities can be the lesser one, so a single change suffices.
         if sum(tries) < (1 if place in compared else len(tries) // 2 + 1):
             yield Reason.SPARE_HOP
 
@@ -81,13 +81,16 @@ def _faults(asked: Expression, answer: Value, world: World) -> Iterator[Reason]:
 def spare_elsewhere(
     asked: Expression, here: World, elsewhere: Sequence[World]
 ) -> Expression | None:
-    """A hop that a player may skip if he knows its result here: with that the question has its
-    right answer in half or more of the other worlds in which it has one.
+    """Return a hop that a player can skip by knowing its result in this world; None if there is
+    none.
+
+    With that result fixed, the question keeps its right answer in at least half of the other worlds
+    in which it has one.
 
     Args:
-        asked: an expression with a value here.
-        here: its world.
-        elsewhere: worlds of the same names with other values.
+        asked: an expression that has a value in this world.
+        here: this world.
+        elsewhere: worlds with the same names and other values.
     """
     answers = [_value(asked, world) for world in elsewhere]
     for node, fixed in _changed(asked, lambda node: _fixed(node, here)):
@@ -104,7 +107,7 @@ def spare_elsewhere(
 
 
 def _fixed(node: Expression, world: World) -> Iterator[Named]:
-    """A hop's entity by its name."""
+    """Yield the `Named` entity that a hop evaluates to."""
     if not isinstance(node, Named | Read | Gap | Total | Spelled):
         yield Named(type_of(node, world), entity(node, world))
 
@@ -117,7 +120,7 @@ def _value(asked: Expression, world: World) -> Value | None:
 
 
 def _columns(node: Expression) -> Iterator[tuple[str, str]]:
-    """The relations and attributes of a node alone, with their types."""
+    """Yield the relations and attributes of the node itself, with their types."""
     match node:
         case Follow(kind, relation, _):
             yield kind, relation
@@ -135,7 +138,7 @@ def _columns(node: Expression) -> Iterator[tuple[str, str]]:
 def _changed(
     asked: Expression, changes: Callable[[Expression], Iterator[Expression]]
 ) -> Iterator[tuple[Expression, Expression]]:
-    """Each node with the whole expression after each of its changes."""
+    """Yield each node with the whole expression, once for each change of the node."""
     for other in changes(asked):
         yield asked, other
     for place, part in enumerate(parts(asked)):
@@ -144,7 +147,7 @@ def _changed(
 
 
 def _with_part(asked: Expression, place: int, part: Expression) -> Expression:
-    """A node with another expression in one of its places, which are those of `parts`."""
+    """Replace a part of a node; places are numbered as in `parts`."""
     if isinstance(part, Read | Gap | Total | Spelled):
         raise TypeError(f"{part} is no entity")
     match asked:
@@ -162,7 +165,7 @@ def _with_part(asked: Expression, place: int, part: Expression) -> Expression:
 
 
 def _shortened(asked: Expression) -> Iterator[Expression]:
-    """A node without one of its links or conditions, or without its rank."""
+    """Yield variants of a node without one of its links or conditions, or without its rank."""
     if isinstance(asked, Pick | Total):
         for link in asked.links:
             yield replace(asked, links=tuple(other for other in asked.links if other != link))
@@ -174,7 +177,7 @@ def _shortened(asked: Expression) -> Iterator[Expression]:
 
 
 def _replaced(asked: Expression, world: World) -> Iterator[Named]:
-    """Other entities in the place of a hop's, spread over its type."""
+    """Yield other entities in place of a hop's, spread over its type."""
     if isinstance(asked, Named):
         return
     kind, own = type_of(asked, world), evaluate(asked, world)

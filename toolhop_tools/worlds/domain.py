@@ -1,8 +1,10 @@
-"""What a kind of world holds: types of entities, their attributes and relations, as data.
+"""Kinds of worlds as data: types of entities with their attributes and relations.
 
 Each file in `domains/` is a domain. Its phrases are the only English that depends on it: the
-grammar (`wording`) puts them together. A path is the names of relations that lead to one entity
-each, joined by dots (``harbour.island``); it may end in an attribute (``author.born``).
+grammar (`wording`) combines them.
+
+A path is a sequence of relation names joined by dots, each leading to one entity
+(``harbour.island``); it may end in an attribute (``author.born``).
 """
 
 from __future__ import annotations
@@ -19,108 +21,112 @@ FOLDER = Path(__file__).parent / "domains"
 
 
 class Kind(StrEnum):
-    """What an attribute's values are."""
+    """Kind of an attribute's values."""
 
     NUMBER = "number"
-    """An integer in a unit."""
+    """An integer with a unit."""
     YEAR = "year"
     DATE = "date"
-    """A day, as YYYY-MM-DD."""
+    """A day as YYYY-MM-DD."""
     CATEGORY = "category"
     """One of a few words."""
 
 
 COMPARED = (Kind.NUMBER, Kind.YEAR, Kind.DATE)
-"""Kinds whose values have an order."""
+"""Kinds whose values are ordered."""
 
 
 def difference(kind: str) -> str:
-    """The type of the difference between two values of a type (`Attribute.type`)."""
+    """Return the type of the difference between two values of a type (`Attribute.type`)."""
     return {"year": "number years", "date": "number days"}.get(kind, kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A property of each entity of a type."""
+    """A property of every entity of a type."""
 
     kind: Kind
     noun: str
-    """``length``: "the length of the Orvale". The noun names this attribute alone in its type."""
+    """``length``: "the length of the Orvale". The noun is unique among the attributes of its
+    type."""
     unit: str = ""
-    """Of a number: ``metres``; a name of `units.UNITS`, or the domain's own (``crowns``). Empty
-    where the noun says it: a population, a page count."""
+    """Unit of a number, such as ``metres``: a name in `units.UNITS`, or one of the domain's own
+    (``crowns``). Empty if the noun implies it: a population, a page count."""
     low: int = 0
-    """Smallest value; with `after` what is added to the other value at least. Of a date: a year."""
+    """Smallest value (for a date: a year); with `after`, the smallest amount added to the other
+    value."""
     high: int = 0
-    """Greatest value, or addition."""
+    """Greatest value or added amount."""
     step: int = 1
     """Numbers are multiples of this."""
     values: tuple[str, ...] = ()
-    """Of a category."""
+    """Values of a category."""
     after: str = ""
-    """A path to another attribute (``author.born``, or ``built`` of the entity itself) that this
-    one follows: the value is that one and `low` to `high` more, of dates in days. It keeps a world
-    sensible."""
+    """Path to an attribute that this one follows (``author.born``, or ``built`` of the entity
+    itself): the value is that one plus `low` to `high`, for dates in days. Keeps a world
+    plausible."""
     verb: str = ""
-    """Of a year or date, ``built``: "built after 1900", "was built later"."""
+    """Verb for a year or date, such as ``built``: "built after 1900", "was built later"."""
     acts: str = ""
-    """``open``, of what does it itself: "that opened in 1900", "the first to open"; empty where
-    `verb` is done to it."""
+    """Active verb, such as ``open``: "that opened in 1900", "the first to open"; empty if `verb`
+    is passive."""
     most: str = ""
-    """``longest``: an adjective that plainly names this attribute alone, so that "the longest ship"
-    leaves nobody asking in what; with `least`, or empty."""
+    """Superlative, such as ``longest``, that clearly means this attribute alone, so that "the
+    longest ship" is unambiguous; given together with `least`, or empty."""
     least: str = ""
     more: str = ""
-    """``longer``, "the longer of the two"; with `less`, or empty."""
+    """Comparative, such as ``longer`` in "the longer of the two"; given together with `less`, or
+    empty."""
     less: str = ""
     measured: bool = True
-    """Whether `more` stands before a number too, "longer than 90 metres"."""
+    """Whether `more` can also precede a number: "longer than 90 metres"."""
     adds: bool = True
-    """Whether the values of several are ever added up; not of heights."""
+    """Whether values may be added up (heights, for example, may not)."""
     counted: str = ""
-    """Of a number: ``pages``, what it counts: "the book with the fewest pages"."""
+    """What a number counts, such as ``pages``: "the book with the fewest pages"."""
     degrees: tuple[str, str] = ("largest", "smallest")
-    """Superlatives of the noun, where no adjective is: "the cup with the highest prize"."""
+    """Superlatives of the noun, used if there is no adjective: "the cup with the highest prize"."""
     held: str = ""
-    """``platform``, of a platform length: what an adjective goes with, "the one with the longest
-    platform"; empty where it is the noun."""
+    """Noun for an adjective, such as ``platform`` for a platform length: "the one with the
+    longest platform"; empty if it is `noun`."""
     is_: str = ""
-    """Of a category: ``{} film``, said in the place of the type's noun, "the oldest crime film". It
-    takes an s."""
+    """Phrase with a category that replaces the type's noun, such as ``{} film`` in "the oldest
+    crime film". Its plural takes an s."""
 
     @property
     def type(self) -> str:
-        """Type of its values: the kind, with the unit where it has one."""
+        """Type of the values: the kind, with the unit if there is one."""
         return f"{self.kind} {self.unit}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A link from each entity of a type to one of another, or to several."""
+    """A link from each entity of a type to one or several entities of another."""
 
     to: str
-    """A type."""
+    """Target type."""
     noun: str
-    """``home harbour``: "the home harbour of the Orvale". Of many: the plural, ``ports of call``.
-    """
+    """``home harbour``: "the home harbour of the Orvale". The plural for many: ``ports of
+    call``."""
     linked: str
-    """``registered at {}``: a phrase after the plural or singular of the type that has the
-    relation, "the ships registered at Velmora", ending in `{}`. It may start with ``who``,
-    ``that`` or ``whose``. No verb that agrees in number."""
+    """Phrase such as ``registered at {}``, after the singular or plural of the source type: "the
+    ships registered at Velmora". It ends in `{}`, may start with ``who``, ``that`` or ``whose``,
+    and has no verb that agrees in number."""
     clause: str = ""
-    """``that owns {}``, ``where {} was born``, ``of {}``: after the end's noun, "the town
-    where she was born". Empty where the noun says it better, ``main port``, or of many."""
+    """Clause after the target's noun, such as ``that owns {}``, ``where {} was born`` or ``of
+    {}``: "the town where she was born". Empty if the noun is better, as in ``main port``, or for
+    many."""
     back: str = ""
-    """``visited by {}``: as `linked` or `clause`, of the ends, "the harbours visited by the
-    Orvale". Where it is given, each entity has two to five of them."""
+    """Phrase for the targets, such as ``visited by {}``, in the form of `linked` or `clause`:
+    "the harbours visited by the Orvale". If given, each entity has two to five targets."""
     same: tuple[str, ...] = ()
-    """Two paths, from the entity and from the end, that lead to one and the same: a patient's
-    doctor, ``("ward.hospital", "hospital")``. The empty path is the entity itself, or the end: an
-    island's main harbour, ``("", "island")``."""
+    """Two paths, from the source and from the target, that must lead to the same entity:
+    ``("ward.hospital", "hospital")`` for a patient's doctor. An empty path is the source or
+    target itself: ``("", "island")`` for an island's main harbour."""
 
     @property
     def many(self) -> bool:
-        """Whether each entity has several."""
+        """Whether each entity has several targets."""
         return bool(self.back)
 
 
@@ -129,20 +135,21 @@ class EntityType:
     """A kind of thing in a world."""
 
     noun: str
-    """Singular: ``ship``. A file may leave it out where it is the type's name."""
+    """Singular, such as ``ship``. May be omitted in a file if it equals the type's name."""
     plural: str
-    """A file may leave it out where it is the noun with an s."""
+    """May be omitted in a file if it is the noun with an s."""
     names: str
-    """How names are made: a style of `names.STYLES`, or patterns of them, ``{place} Haven``,
-    separated by `` | ``. In a file "the" stands before names that are said with it."""
+    """How names are made: a style in `names.STYLES`, or patterns of them such as ``{place} Haven``,
+    separated by `` | ``. In a file, a leading "the" marks names used with the article."""
     count: tuple[int, int]
-    """How many a world holds: from, to."""
+    """Smallest and greatest number of entities in a world."""
     article: bool = False
-    """Whether the name is said with "the": "the Orvale"."""
+    """Whether the name takes "the": "the Orvale"."""
     is_said: bool = False
-    """Whether the noun is said with a name, since the name does not show it: "the ship Orvale"."""
+    """Whether the noun precedes the name, which does not reveal it: "the ship Orvale"."""
     code: str = ""
-    """Form of a code that each has, as ``SH-####``; ``#`` is a digit. Empty for none."""
+    """Format of the entities' codes, such as ``SH-####``, where ``#`` is a digit; empty for
+    none."""
     attributes: dict[str, Attribute] = field(default_factory=dict)
     relations: dict[str, Relation] = field(default_factory=dict)
 
@@ -153,14 +160,14 @@ class Domain:
 
     name: str
     about: str
-    """A sentence for data cards: what a world of this domain is."""
+    """One sentence for data cards about worlds of this domain."""
     units: dict[str, str] = field(default_factory=dict)
-    """Units of its own that nothing converts, with their symbols: ``crowns = "cr"``."""
+    """The domain's own units, which are never converted, with their symbols: ``crowns = "cr"``."""
     types: dict[str, EntityType] = field(default_factory=dict)
 
     @cached_property
     def links(self) -> tuple[tuple[str, str, Relation], ...]:
-        """Every relation, with its type and name."""
+        """All relations, each with its source type and name."""
         return tuple(
             (of, name, relation)
             for of, kind in self.types.items()
@@ -168,15 +175,15 @@ class Domain:
         )
 
     def relation(self, of: str, name: str) -> Relation:
-        """A relation of a type."""
+        """Return a relation of a type."""
         return self.types[of].relations[name]
 
     def attribute(self, of: str, name: str) -> Attribute:
-        """An attribute of a type."""
+        """Return an attribute of a type."""
         return self.types[of].attributes[name]
 
     def end(self, of: str, path: str) -> str:
-        """The type that a path of relations leads to from another."""
+        """Return the type to which a path of relations leads from a type."""
         for step in path.split(".") if path else ():
             of = self.relation(of, step).to
         return of
@@ -187,17 +194,17 @@ _DOMAIN = TypeAdapter(Domain)
 
 @cache
 def domains() -> dict[str, Domain]:
-    """The domains that ship, by name, in alphabetical order."""
+    """Return the built-in domains by name, in alphabetical order."""
     paths = sorted(FOLDER.glob("*.toml"))
     return {path.stem: parse(path.stem, path.read_text("utf-8")) for path in paths}
 
 
 def parse(name: str, text: str) -> Domain:
-    """A domain from its TOML.
+    """Parse a domain from its TOML.
 
     Raises:
-        ValueError: a field is missing, or none of ours, or of another type. That the rest makes
-            sense (paths lead somewhere, no phrase is said twice) is left to tests of the files.
+        ValueError: a field is missing, unknown or of the wrong type. Consistency (that paths lead
+            somewhere, that no phrase is used twice) is checked by tests of the files.
     """
     fields = tomllib.loads(text)
     for key, of in fields["types"].items():

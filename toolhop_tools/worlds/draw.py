@@ -1,8 +1,8 @@
-"""Drawing what to ask: expressions over a world, from the answer back to what the question names.
+"""Draw expressions over a world backward, from the answer to the names in the question.
 
-Drawn backward, a step never ends in a set that is too small: the entity that a superlative has to
-pick is known before the set is. No entity, relation or attribute serves twice, so that no chain
-walks in a circle.
+Drawing backward avoids sets that are too small: the entity that a superlative must pick is known
+before the set is. No entity, relation or attribute is used twice, so that no chain runs in a
+circle.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from toolhop_tools.worlds.world import CODE, Value, World, exceeds
 
 T = TypeVar("T")
 CANDIDATES = 3
-"""Entities that a superlative or a condition chooses from at least."""
+"""Minimum number of entities from which a superlative or a condition selects."""
 JOINED = 3
-"""Hops of a join at least: one of each branch, and the one that brings them together."""
+"""Minimum hops of a join: one in each branch, and one that joins them."""
 TRIES = 30
 STEPS = 6
-"""Ways tried from one entity."""
+"""Number of ways tried from one entity."""
 BACKTRACKS = 60
-"""Steps taken back in one try."""
+"""Maximum number of backtracking steps in one try."""
 LATER = 0.4
-"""Share of the dates asked for that are some days after one."""
+"""Share of requested dates that are shifted by some days."""
 SHIFTED = 2
-"""Hops of a chain beyond which a date may be moved by one more."""
+"""Number of hops beyond which a date may be shifted by an additional one."""
 DAYS_LATER = (30, 400)
-"""How many, at least and at most."""
+"""Minimum and maximum shift, in days."""
 
 
 class Stuck(Exception):
@@ -61,7 +61,7 @@ class Stuck(Exception):
 
 
 def draw(world: World, knobs: Knobs, drawn: random.Random) -> Expression:
-    """An expression of as many nodes as `knobs.hops` allows.
+    """Draw an expression with a number of nodes that `knobs.hops` allows.
 
     Raises:
         Stuck: none was found in `TRIES` tries.
@@ -79,19 +79,19 @@ def draw(world: World, knobs: Knobs, drawn: random.Random) -> Expression:
 
 @dataclass
 class _Drawing:
-    """One expression on its way."""
+    """State of drawing one expression."""
 
     world: World
     knobs: Knobs
     drawn: random.Random
     entities: set[str] = field(default_factory=set)
-    """Names that the chain passes; none twice."""
+    """Names of the entities used; none is used twice."""
     left: int = BACKTRACKS
     used: set[tuple[str, str]] = field(default_factory=set)
-    """Relations and attributes, by type; none twice."""
+    """Relations and attributes used, by type; none is used twice."""
 
     def top(self, hops: int, joins: bool) -> Expression:
-        """What is asked: an entity, an attribute of one, or what is made of several."""
+        """Draw the outermost expression: an entity, an attribute, or a value of several."""
         kind = self._type()
         ways = [*[self._read] * 4, *[self._total] * 2, *[self._name] * 2, self._spelled]
         if joins and hops >= JOINED:
@@ -124,7 +124,7 @@ class _Drawing:
             return Spelled(Text.INITIALS, kind, end)
         if not of.code:
             raise Stuck
-        # The code is mostly a call of its own.
+        # Looking up the code usually takes a call of its own.
         return Spelled(Text.DIGITS, kind, self.reach(kind, self._any(kind), hops - 2, joins))
 
     def _gap(self, kind: str, hops: int, joins: bool) -> Expression:
@@ -155,10 +155,10 @@ class _Drawing:
     # -- reaching an entity -----------------------------------------------------------------
 
     def reach(self, kind: str, name: str, hops: int, joins: bool) -> Entity:
-        """An expression of that many nodes whose value is this entity.
+        """Draw an expression with this number of nodes whose value is the given entity.
 
         Raises:
-            Stuck: there is no step to take from here.
+            Stuck: no step leads on from here.
         """
         if name in self.entities or hops < 0:
             raise Stuck
@@ -224,7 +224,7 @@ class _Drawing:
         mine, its = (self.world.value(kind, attribute, end) for end in (name, other))
         if mine == its:
             raise Stuck
-        # The entity itself is reached again, as one of the two.
+        # The entity is reached again as one of the two.
         self.entities.discard(name)
         ends = [(kind, name), (kind, other)]
         self.drawn.shuffle(ends)
@@ -232,7 +232,7 @@ class _Drawing:
         return Which(kind, attribute, exceeds(mine, its), first, second)
 
     def _branches(self, ends: list[tuple[str, str]], hops: int) -> tuple[Entity, Entity]:
-        """Two expressions of so many nodes together, at least one each."""
+        """Draw two expressions with this total number of nodes, at least one each."""
         first = self.drawn.randint(1, hops - 1) if hops > 1 else hops
         (one_kind, one_name), (other_kind, other_name) = ends
         return (
@@ -243,11 +243,11 @@ class _Drawing:
     # -- what singles an entity out ---------------------------------------------------------
 
     def _link(self, kind: str, name: str | None) -> tuple[Link, str, list[str]]:
-        """A link of a type to an entity, its end, and all that are linked so.
+        """Draw a link of a type, and return it with its end and all entities so linked.
 
         Args:
-            kind: of what is linked.
-            name: one that has to be among them; None for any end.
+            kind: the type that is linked.
+            name: an entity that must be among those linked; None for any end.
         """
         ways = []
         for of, relation, link in self.world.domain.links:
@@ -275,7 +275,7 @@ class _Drawing:
     def _singled_out(
         self, kind: str, name: str, members: list[str]
     ) -> tuple[tuple[Condition, ...], Rank | None]:
-        """Conditions and a rank that leave one of several."""
+        """Draw conditions and a rank that select one of several entities."""
         conditions: tuple[Condition, ...] = ()
         left = members
         if self.drawn.random() < 0.35:
@@ -304,7 +304,7 @@ class _Drawing:
     def _condition(
         self, kind: str, members: list[str], name: str | None
     ) -> tuple[tuple[Condition, ...], list[str]]:
-        """A condition that leaves fewer, `name` among them; and those that it leaves."""
+        """Draw a condition and return it with the entities it keeps, `name` among them if given."""
         attribute = self._attribute(kind)
         of = self.world.domain.attribute(kind, attribute)
         kept = name or self._choice(members)
@@ -321,7 +321,7 @@ class _Drawing:
         return (condition,), left
 
     def _bound(self, of: Attribute, value: Value, test: Test) -> Value:
-        """A round bound that the value is beyond."""
+        """Return a round bound that the value exceeds or falls short of."""
         if isinstance(value, str):
             year = int(value[:4]) + (0 if test is Test.ABOVE else 1)
             return f"{year:04d}-01-01"
@@ -336,7 +336,7 @@ class _Drawing:
         return bound
 
     def _attribute(self, kind: str, *kinds: Kind) -> str:
-        """An attribute that was not used; used from now on."""
+        """Return an unused attribute and mark it as used."""
         ways = [
             name
             for name, of in self.world.domain.types[kind].attributes.items()

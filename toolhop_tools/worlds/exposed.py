@@ -1,8 +1,9 @@
-"""What tools expose of a world, in however many calls: which of its columns, and which entities.
+"""Determine what tools expose of a world, in any number of calls: which columns, and which
+entities.
 
-A column that no tool exposes cannot be known, whatever is called. What counts is more than what a
-clever player could find out: any entity of a list may be picked, every one of a type that can be
-listed may be tried, and a filter exposes the column that it compares.
+A column that no tool exposes cannot be known, whatever is called. The result is an upper bound on
+what a clever player could find out: any entity of a list may be picked, every entity of a listable
+type may be tried, and a filter exposes the column that it compares.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape
 from toolhop_tools.worlds.world import CODE, NAME, World
 
 Column: TypeAlias = tuple[str, str]
-"""A type, and its attribute, its relation or ``code``."""
+"""A type with one of its attributes or relations, or ``code``."""
 COMPARED = {Role.ABOVE, Role.BELOW, Role.IS, Role.SORT, Role.FIELD}
 COMPUTING = {Shape.CONVERT, Shape.DAYS, Shape.SHIFT, Shape.INITIALS, Shape.DIGITS}
 """Shapes that look nothing up."""
 
 
 def exposed(tools: Iterable[MadeTool], start: Iterable[str], world: World) -> set[Column]:
-    """The columns of a world of which some sequence of calls tells something.
+    """Return the columns of a world about which some sequence of calls reveals something.
 
     Args:
-        tools: on offer; those over another register, or of another world, expose none of these.
-        start: types of the names and codes that the question gives.
-        world: whose columns.
+        tools: the tools on offer; those over another register or world expose none of its columns.
+        start: types of the names and codes in the question.
+        world: the world whose columns are meant.
     """
     tools, reached = list(tools), set(start)
     while True:
@@ -54,7 +55,7 @@ def exposed(tools: Iterable[MadeTool], start: Iterable[str], world: World) -> se
 
 
 def needed(tool: MadeTool, arguments: Mapping[str, JSON], reading: Reading | None) -> set[Column]:
-    """The columns without each of which a call's result cannot be known."""
+    """Return the columns that must all be exposed for a call's result to be known."""
     if tool.shape in COMPUTING:
         return set()
     meant = [param for param, _ in tool.meant(arguments)]
@@ -69,7 +70,7 @@ def needed(tool: MadeTool, arguments: Mapping[str, JSON], reading: Reading | Non
 
 
 def _usable(tool: MadeTool, reached: set[str]) -> list[Param] | None:
-    """The links that a tool can be given; None where it cannot be called."""
+    """Return the links that a tool can be given; None if it cannot be called."""
     keys = [param for param in tool.params if param.role is Role.KEY]
     links = [param for param in tool.params if param.role is Role.LINK]
     given = [param for param in links if param.takes in reached]
@@ -84,8 +85,8 @@ def _linked(tool: MadeTool, param: Param) -> Column:
 
 
 def inferred(columns: set[Column], domain: Domain) -> set[Column]:
-    """The columns, and what the domain's constraints let infer of others: of those that a
-    constraint binds together, the last.
+    """Return the columns with those that can be inferred by the domain's constraints: if all but
+    one of the columns bound by a constraint are known, so is the last.
     """
     columns = set(columns)
     bound = []

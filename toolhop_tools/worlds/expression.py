@@ -1,6 +1,6 @@
-"""What a question asks for, as an expression over a world; and its value there.
+"""The meaning of a question as an expression over a world, and its value there.
 
-Every node but `Named` is a hop. The tools of an item reach the same value by calls (`plan`), and a
+Every node except `Named` is a hop. An item's tools reach the same value by calls (`plan`), and a
 second engine by SQL (`sql`): three implementations of one meaning.
 """
 
@@ -17,52 +17,53 @@ from toolhop_tools.worlds.world import CODE, Value, World, days_after, exceeds, 
 
 
 class Undefined(Exception):
-    """The expression has no value in this world, or more than one; says why."""
+    """The expression has no value, or several, in this world; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An entity that the question names."""
+    """An entity named in the question."""
 
     type: str
     name: str
     by_code: bool = False
-    """Whether the question gives its code in the place of its name."""
+    """Whether the question uses its code instead of its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """The entity that another is related to."""
+    """The entity to which another is related."""
 
     type: str
-    """Of the entity that has the relation."""
+    """Type of the entity that has the relation."""
     relation: str
     of: Entity
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """That an entity is related to another."""
+    """The requirement that an entity is related to another."""
 
     relation: str
-    """Of the picked type; or, backward, of the end's type, and then it is one of many."""
+    """A relation of the picked type; if `backward`, of the end's type, and then a relation of
+    many."""
     end: Entity
     end_type: str
     backward: bool = False
-    """"Ports of call of the Orvale": the relation is the end's."""
+    """Whether the relation is the end's: "ports of call of the Orvale"."""
 
     def column(self, kind: str) -> tuple[str, str]:
-        """The relation, after the type that has it; `kind` is the type of what is linked so."""
+        """Return the relation with the type that has it; `kind` is the linked type."""
         return self.end_type if self.backward else kind, self.relation
 
     @property
     def id(self) -> str:
-        """What names it among the links of a type: ``island``, backward ``ship.calls``."""
+        """Identifier among the links of a type: ``island``, or backward ``ship.calls``."""
         return f"{self.end_type}.{self.relation}" if self.backward else self.relation
 
 
 class Test(StrEnum):
-    """How a condition compares."""
+    """Comparison of a condition."""
 
     ABOVE = "above"
     BELOW = "below"
@@ -80,7 +81,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The one with the greatest or smallest value."""
+    """Selection of the greatest or smallest value."""
 
     attribute: str
     most: bool
@@ -88,9 +89,9 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """The one entity of a type that is so linked, meets the conditions and ranks first.
+    """The one entity of a type that has these links, meets the conditions and ranks first.
 
-    Two links make a join. Without a rank the rest leaves exactly one entity.
+    Two links make a join. Without a rank, the rest must leave exactly one entity.
     """
 
     type: str
@@ -101,7 +102,7 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Of two entities of a type the one with the greater or smaller value."""
+    """The one of two entities of a type that has the greater or smaller value."""
 
     type: str
     attribute: str
@@ -112,20 +113,20 @@ class Which:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An attribute of an entity."""
+    """The value of an attribute of an entity."""
 
     type: str
     attribute: str
     of: Entity
     unit: str = ""
-    """Another unit than the attribute's own, rounded to one decimal; empty for its own."""
+    """Unit to convert to, rounded to one decimal; empty for the attribute's own unit."""
     later: int = 0
-    """Of a date: the date so many days after it."""
+    """Days to add to a date."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """By how much two entities of a type differ: an absolute number, years, or days of dates."""
+    """Difference between two entities of a type: an absolute number, years, or days for dates."""
 
     type: str
     attribute: str
@@ -134,17 +135,17 @@ class Gap:
 
 
 class Text(StrEnum):
-    """What is made of the name or the code of an entity."""
+    """What to derive from an entity's name or code."""
 
     INITIALS = "initials"
-    """The first letter of each word of its name, in capitals, with nothing in between."""
+    """First letter of each word of the name, in capitals without separators."""
     DIGITS = "digits"
-    """The number in its code: 4821 of SH-4821."""
+    """Number in the code: 4821 for SH-4821."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """A text made of the name or the code of an entity, or the number in it."""
+    """A text or number derived from an entity's name or code."""
 
     how: Text
     type: str
@@ -152,17 +153,17 @@ class Spelled:
 
 
 class Sum(StrEnum):
-    """What is made of an attribute of several entities."""
+    """Aggregation of an attribute over several entities."""
 
     TOTAL = "total"
     MEAN = "mean"
-    """Rounded as a conversion is."""
+    """Mean, rounded as a conversion is."""
     COUNT = "count"
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """An attribute summed up over the entities that are so linked and meet the conditions."""
+    """An attribute aggregated over the entities that have these links and meet the conditions."""
 
     type: str
     how: Sum
@@ -173,15 +174,15 @@ class Total:
 
 
 Entity: TypeAlias = Named | Follow | Pick | Which
-"""Expressions whose value is the name of an entity."""
+"""Expressions whose value is an entity's name."""
 Expression: TypeAlias = Entity | Read | Gap | Total | Spelled
 
 
 def evaluate(asked: Expression, world: World) -> Value:
-    """The value in a world.
+    """Return the value in a world.
 
     Raises:
-        Undefined: no entity or several fit, two tie, or fewer than two are there to sum up.
+        Undefined: no entity or several fit, two tie, or fewer than two can be aggregated.
     """
     match asked:
         case Read(kind, attribute, of, unit, later):
@@ -216,7 +217,7 @@ def evaluate(asked: Expression, world: World) -> Value:
 
 
 def entity(asked: Entity, world: World) -> str:
-    """The name of the entity.
+    """Return the entity's name.
 
     Raises:
         Undefined: as `evaluate`.
@@ -245,7 +246,7 @@ def _only(names: list[str], kind: str) -> str:
 
 
 def chosen(asked: Pick | Total, world: World) -> list[str]:
-    """Names of the entities that are linked so and meet the conditions, in the world's order."""
+    """Return the entities that have these links and meet the conditions, in world order."""
     names: list[str] = list(world.tables[asked.type])
     for link in asked.links:
         members = set(linked(asked.type, link, world))
@@ -256,7 +257,7 @@ def chosen(asked: Pick | Total, world: World) -> list[str]:
 
 
 def linked(kind: str, link: Link, world: World) -> tuple[str, ...]:
-    """Names of the entities of a type that are linked so."""
+    """Return the names of entities of a type that have this link."""
     ends = world.relateds if link.backward else world.sources
     return ends(*link.column(kind), entity(link.end, world))
 
@@ -274,7 +275,7 @@ def meets(kind: str, name: str, condition: Condition, world: World) -> bool:
 
 
 def _ranked(names: list[str], kind: str, rank: Rank, world: World) -> list[str]:
-    """Those that share the first rank."""
+    """Return the names that share the first rank."""
     best: list[str] = []
     for name in names:
         value = world.value(kind, rank.attribute, name)
@@ -287,7 +288,7 @@ def _ranked(names: list[str], kind: str, rank: Rank, world: World) -> list[str]:
 
 
 def parts(asked: Expression) -> tuple[Entity, ...]:
-    """The expressions that a node is made from, in the order in which they are reached."""
+    """Return the operands of a node, in the order in which they are evaluated."""
     match asked:
         case Named():
             return ()
@@ -302,12 +303,12 @@ def parts(asked: Expression) -> tuple[Entity, ...]:
 
 
 def nodes(asked: Expression) -> list[Expression]:
-    """Every node, those below first; `Named` among them."""
+    """Return all nodes, operands first, including `Named`."""
     return [*(node for part in parts(asked) for node in nodes(part)), asked]
 
 
 def type_of(asked: Expression, world: World) -> str:
-    """The type of an entity; of a value its kind (`Kind`), with a unit where it has one."""
+    """Return the type of an entity, or the kind (`Kind`) of a value with any unit."""
     match asked:
         case Named(type=kind) | Pick(type=kind) | Which(type=kind):
             return kind

@@ -1,4 +1,4 @@
-"""Arguments that say which entities are meant: links and conditions."""
+"""Arguments that select entities: links and conditions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from toolhop_tools.worlds.world import NAME
 
 
 class Filters(Maker):
-    """Makes the arguments that entities are found by."""
+    """Makes arguments that select entities."""
 
     def needed(self, arguments: Arguments) -> str:
-        """Which of the optional links has to be given, where none is required."""
+        """Say which optional links must be given if none is required."""
         links = [param for param in arguments.params if param.role is Role.LINK]
         if any(param.required for param in links):
-            return ""  # The schema says it.
+            return ""  # The schema says so.
         names = [f"`{param.argument}`" for param in links]
         several = "At least one of " if names[1:] else ""
         return f"{several}{', '.join(names)} has to be given. "
@@ -32,7 +32,7 @@ class Filters(Maker):
         narrow: Column | None,
         arguments: Arguments,
     ) -> None:
-        """What entities are found by."""
+        """Add the arguments by which entities are found."""
         if self.surface.style is Style.TABLES:
             self.where(kind, links, arguments)
             return
@@ -47,7 +47,7 @@ class Filters(Maker):
     def link(
         self, of: EntityType, column: Column, end: str, arguments: Arguments, *, required: bool
     ) -> None:
-        """The argument of a link to an entity of a type."""
+        """Add the argument for a link to an entity of a type."""
         noun, form = self.world.domain.types[end].noun, self.surface.form(end)
         include = "Include" if self.surface.service else "_include"
         own_list = column.many and "." not in column.of
@@ -59,7 +59,7 @@ class Filters(Maker):
         )
 
     def linked(self, column: Column, which: str, end: str) -> str:
-        """A link to "this" or "a given" entity of a type, in words."""
+        """Describe a link to "this" or "a given" entity of a type."""
         noun = self.world.domain.types[end].noun
         if "." in column.of:
             return f"among the {column.noun} of {which} {noun}"
@@ -69,7 +69,7 @@ class Filters(Maker):
         return f"whose {column.noun} is {which} {one}"
 
     def bounds(self, of: EntityType, attributes: list[Column], arguments: Arguments) -> None:
-        """Arguments for each attribute."""
+        """Add arguments for each attribute."""
         for column in attributes:
             kind, _, unit = column.type.partition(" ")
             only = f"Only {of.plural} whose {column.noun} is"
@@ -96,7 +96,7 @@ class Filters(Maker):
                 )
 
     def generic(self, of: EntityType, attributes: list[Column], arguments: Arguments) -> None:
-        """The arguments `filter_by`, `above`, `below` and `equal_to`."""
+        """Add the arguments `filter_by`, `above`, `below` and `equal_to`."""
         kinds = {column.type for column in attributes}
         words = ["above", "below", *(["equal_to"] if Kind.CATEGORY in kinds else [])]
         bounds = " or ".join(f"`{word}`" for word in words)
@@ -117,7 +117,7 @@ class Filters(Maker):
                 )
 
     def where(self, kind: str, links: list[tuple[Column, str]], arguments: Arguments) -> None:
-        """The argument `where`."""
+        """Add the argument `where`."""
         columns = [*(link for link, _ in links), *self.surface.attributes(kind)]
         names: list[JSON] = [column.name for column in columns]
         test: Schema = {
@@ -167,7 +167,7 @@ class Filters(Maker):
                 )
 
     def backward(self, kind: str, column: Column) -> str:
-        """A column with the other ends of a relation to this type, and what it holds."""
+        """Describe a column with the sources of a relation to this type."""
         of, noun = self.world.domain.types, self.world.domain.types[kind].noun
         end = of[column.of.partition(".")[0]]
         ends = f"a list of {end.noun} {column.type.partition(' ')[2] or NAME}s"

@@ -1,4 +1,4 @@
-"""Items by index: blocks of items share a world, so that any block is made without those before."""
+"""Generate items by index: a block of items shares a world, so that any block can be made alone."""
 
 from __future__ import annotations
 
@@ -41,39 +41,39 @@ from toolhop_tools.worlds.wording import hop_questions, word
 from toolhop_tools.worlds.world import CODE, NAME, Value, World, filled, make
 
 VERSION = 1
-"""Of the generator. It goes up with every change that can change an item."""
+"""Version of the generator; incremented with every change that can change an item."""
 USAGE = 100
-"""Chains drawn for `Making.usage`."""
+"""Number of chains drawn for `Making.usage`."""
 KEPT = 4
-"""Worlds that `making_of` keeps for the next item."""
+"""Number of worlds that `making_of` caches."""
 BLOCK = 20
-"""Items that share a world."""
+"""Number of items that share a world."""
 DRAWS = 200
-"""Expressions drawn for a place of a block before it is given up."""
+"""Maximum number of expressions drawn for one place in a block."""
 PATIENCE = 400
-"""Expressions drawn of a world for each item that it gives, and one more: others give more."""
+"""Number of expressions drawn from a world before it is given up; each item kept adds as many."""
 WORLDS = 12
-"""Worlds in which a block is sought."""
+"""Maximum number of worlds tried for a block."""
 RIVALS = 10
-"""Other answers at least that as many calls give and that could have been asked for as well."""
+"""Minimum number of other answers that take as many calls and could have been asked for instead."""
 ELSEWHERE = 4
-"""Worlds of the same names in which each hop has to matter."""
+"""Number of worlds with the same names in which each hop has to matter."""
 SOURCE = "chain"
-"""Of gold calls (`toolhop_tools.model.GoldCall`)."""
+"""Source of gold calls (`toolhop_tools.model.GoldCall`)."""
 HARD = "difficulty"
-"""Of an item's `extra`: how hard it is, and what was checked."""
+"""Key of an item's `extra`: how hard the item is, and what was checked."""
 
 
 def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple[Item, ...]:
-    """The `BLOCK` items of a world.
+    """Return the `BLOCK` items of a world.
 
     Args:
-        spec: what they are of.
-        number: of the block, from 0.
-        refused: what was drawn and is not kept is added to it, by reason.
+        spec: the spec of the items.
+        number: index of the block, from 0.
+        refused: counter to which rejected draws are added, by reason.
 
     Raises:
-        BadChoice: these knobs give too few; says why others were refused.
+        BadChoice: these knobs yield too few items; the message says why others were refused.
     """
     made: list[Item] = []
     refused = Counter() if refused is None else refused
@@ -97,12 +97,14 @@ def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple
 
 
 def seed_of(spec: Spec, number: int, attempt: int = 0) -> str:
-    """The seed of a block's world, by the worlds tried before."""
+    """Return the seed of a block's world, given the number of worlds already tried."""
     return f"{spec.seed}/{spec.tier}/{number}.{attempt}"
 
 
 def making_of(item: Item) -> Making | None:
-    """What an item was made of; None where it is of no world, or of one no longer made so."""
+    """Return the world and tools from which an item was made; None if it belongs to no world, or
+    to one that is no longer made this way.
+    """
     place, family = referred(item), item.extra.get("family")
     if place is None or not isinstance(family, str) or item.benchmark != TOOLHOP:
         return None
@@ -120,12 +122,12 @@ def _remade(knobs: Knobs, seed: str) -> Making:
 
 
 class Making:
-    """A world with its tools, and the items that are made of it.
+    """A world with its tools, and the items made from it.
 
     Args:
-        knobs: of the items.
-        seed: of the world, as of `seed_of`.
-        refused: what was drawn and is not kept is added to it, by reason.
+        knobs: difficulty of the items.
+        seed: seed of the world, as from `seed_of`.
+        refused: counter to which rejected draws are added, by reason.
     """
 
     def __init__(self, knobs: Knobs, seed: str, refused: Counter[str]) -> None:
@@ -138,17 +140,17 @@ class Making:
 
     @cached_property
     def database(self) -> Database:
-        """The second engine's."""
+        """Database of the second engine."""
         return Database(self.world)
 
     @cached_property
     def elsewhere(self) -> list[World]:
-        """Worlds of the same names with other values."""
+        """Worlds with the same names and other values."""
         return [filled(self.world, f"{self.seed}/elsewhere {at}") for at in range(ELSEWHERE)]
 
     @cached_property
     def usage(self) -> dict[str, float]:
-        """By tool: the share of `USAGE` chains drawn of this world that use it."""
+        """Share of `USAGE` chains drawn from this world that use each tool."""
         drawn, used = random.Random(f"{self.seed}/usage"), Counter[str]()
         for _ in range(USAGE):
             with suppress(Stuck):
@@ -158,16 +160,16 @@ class Making:
 
     @cached_property
     def rivals(self) -> Rivals:
-        """Finds other answers."""
+        """Finder of other answers."""
         return Rivals(self.world, self.tools)
 
     @cached_property
     def reader(self) -> Reader:
-        """Reads questions back."""
+        """Parser that reads questions back."""
         return Reader(self.world)
 
     def kept(self) -> Iterator[tuple[Expression, Item]]:
-        """What is kept of what is drawn, with its meaning."""
+        """Yield the accepted items with their meanings."""
         tries, patience = 0, PATIENCE
         for place in range(2 * BLOCK):
             drawn = random.Random(f"{self.seed}/{place}")
@@ -180,7 +182,7 @@ class Making:
                 except Stuck:
                     self.refused["nothing could be drawn"] += 1
                     break
-                # Chance of its own, so that what is drawn next does not hang on what is checked.
+                # A separate generator, so that the next draw does not depend on the checks.
                 kept = self._asked(asked, random.Random(drawn.getrandbits(64)))
                 if not isinstance(kept, str):
                     patience += PATIENCE
@@ -189,10 +191,10 @@ class Making:
                 self.refused[kept] += 1
 
     def _asked(self, asked: Expression, drawn: random.Random) -> tuple[Expression, Item] | str:
-        """An item of the expression or one of its rivals, or why it is refused.
+        """Return an item for the expression or one of its rivals, or why it is refused.
 
-        Any of them may have been asked: what a rival differs in, such as how many a superlative
-        chooses from, does not tell it from the question.
+        Any of them may be chosen, so that their differences, such as the number of candidates of a
+        superlative, do not reveal which one the question asks for.
         """
         way = plan(asked, self.tools)
         if way is None:
@@ -237,7 +239,7 @@ class Making:
         searched: Searched,
         drawn: random.Random,
     ) -> Item | str:
-        """The item of one of several expressions that are alike, or why it is refused."""
+        """Return the item for one of several similar expressions, or why it is refused."""
         way = plan(asked, self.tools, {tool.name for tool in offered})
         answer = evaluate(asked, self.world)
         if way is None:
@@ -257,7 +259,7 @@ class Making:
         return item
 
     def _offered(self, way: Plan, drawn: random.Random) -> list[MadeTool]:
-        """The tools on offer, shuffled: those of the chain, and others up to `Knobs.tools`."""
+        """Return the tools on offer, shuffled: the chain's, and others up to `Knobs.tools`."""
         own = list(dict.fromkeys(call.tool for call in way.calls))
         others = self.tools.others(own, drawn)
         room = max(0, self.knobs.tools - len(own)) if self.knobs.tools else len(others)
@@ -307,7 +309,7 @@ class Making:
     def _hops(
         self, asked: Expression, way: Plan, run: Sequence[Made], drawn: random.Random
     ) -> Iterator[Hop]:
-        """A hop for each call, with a question of its own."""
+        """Yield a hop for each call, with its own question."""
         reached = [node for node in nodes(asked) if not isinstance(node, Named)]
         questions = hop_questions(asked, self.world, self.knobs.forms, drawn)
         by_node = {id(node): text for node, text in zip(reached, questions, strict=True)}
@@ -322,7 +324,7 @@ class Making:
 
 
 def _asks(call: Call, made: Made, questions: Mapping[int, str]) -> str:
-    """A call's own question: what it answers of its node."""
+    """Return a call's own question: the part of its node that it answers."""
     given = [leaf_text(value) for value in made.arguments.values() if not isinstance(value, list)]
     if call.tool.shape is Shape.CONVERT:
         value, unit, into = given

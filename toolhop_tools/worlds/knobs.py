@@ -1,4 +1,4 @@
-"""How hard made items are, as data."""
+"""Difficulty settings of generated items."""
 
 from __future__ import annotations
 
@@ -7,61 +7,64 @@ from enum import StrEnum
 
 
 class Style(StrEnum):
-    """How a world's tools are named, take arguments, answer and fail."""
+    """How a world's tools are named, take arguments, return results and fail."""
 
     RECORDS = "records"
-    """`get_ship(name)` gives a record; errors are raised, with a hint."""
+    """`get_ship(name)` returns a record; errors are raised, with a hint."""
     VALUES = "values"
-    """`ship_info(ship, field)` gives a bare value, lists are of names; errors without a hint."""
+    """`ship_info(ship, field)` returns a bare value, lists contain names; errors have no hint."""
     SERVICE = "service"
     """`shipService` names, ``{"ok": true, "data": ...}``; errors are results with a code."""
     TABLES = "tables"
-    """`query_ships(where, order_by, ...)`: columns and rows; keyed by code where there is one."""
+    """`query_ships(where, order_by, ...)` returns columns and rows, keyed by code if there is
+    one."""
 
 
 class Joins(StrEnum):
-    """The shape of chains."""
+    """Which chains contain joins."""
 
     NONE = "none"
     SOME = "some"
-    """A third of the items has one."""
+    """A third of the items."""
     ALL = "all"
 
 
 class Near(StrEnum):
-    """What the tools are that no hop uses."""
+    """Which tools are on offer besides those that hops use."""
 
     WORLD = "world"
-    """Others of the same world."""
+    """Other tools of the same world."""
     TWINS = "twins"
-    """First those over former or foreign registers: near names, near documents, other values."""
+    """First those over former or foreign registers: similar names and documentation, other
+    values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """What may be set; each item records its own."""
+    """All settings; each item records its own."""
 
     hops: tuple[int, int] = (3, 5)
-    """From, to: 2 to 8."""
+    """Smallest and greatest number of hops, from 2 to 8."""
     joins: Joins = Joins.SOME
     tools: int = 12
-    """On offer, shuffled; 0 for all of the world's."""
+    """Number of tools on offer, shuffled; 0 for all tools of the world."""
     near: Near = Near.WORLD
     styles: tuple[Style, ...] = tuple(Style)
-    """A world has one of these."""
+    """Styles from which a world's style is drawn."""
     listing: bool = False
-    """Whether each type has a tool that lists all of it, paged."""
+    """Whether each type has a tool that lists all its entities in pages."""
     size: float = 2.0
-    """By how much a world's counts are multiplied: longer results."""
+    """Factor for a world's counts; larger worlds give longer results."""
     page: int = 0
-    """Rows a page of results has; 0 for one page."""
+    """Rows per page of results; 0 for no paging."""
     units: bool = False
-    """Some answers are asked in another unit than the tools give: a conversion is a hop."""
+    """Whether some answers are asked for in another unit than the tools use: a conversion is a
+    hop."""
     codes: bool = False
-    """Questions give codes where a type has them, and some tools take codes alone."""
+    """Whether questions use codes if a type has them, and some tools accept only codes."""
     failures: int = 0
-    """First calls of one of the hops' tools that fail, as when a service is down for a while."""
+    """Number of first calls to one of the hops' tools that fail, as if a service were down."""
     domains: tuple[str, ...] = ()
-    """Empty for all."""
+    """Names of domains; empty for all."""
     forms: tuple[int, ...] = (0, 1, 2, 3)
-    """Surface forms of questions, so that some can be held out."""
+    """Surface forms of questions to use; some can be held out."""

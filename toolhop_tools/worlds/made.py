@@ -1,4 +1,4 @@
-"""Made tools as values: what they take and give, in types that a search can follow."""
+"""Generated tools as values, with typed inputs and outputs that a search can follow."""
 
 from __future__ import annotations
 
@@ -20,73 +20,73 @@ if TYPE_CHECKING:
 
 
 class Shape(StrEnum):
-    """What a tool does."""
+    """Function of a tool."""
 
     RECORD = "record"
-    """An entity's fields, by its key."""
+    """Look up an entity's fields by its key."""
     IDENTIFY = "identify"
-    """An entity's key, by its other identifier: code by name, or name by code."""
+    """Look up an entity's key by its other identifier: code by name, or name by code."""
     MATCH = "match"
-    """The one entity that several keys name together: links and categories."""
+    """Find the one entity that several keys (links and categories) identify."""
     FIND = "find"
-    """Entities by what they are linked to, with conditions, sorted."""
+    """Find entities by their links, with conditions, sorted."""
     TOTAL = "total"
-    """Total, mean or count over entities found so."""
+    """Compute the total, mean or count over entities found in the same way."""
     COMPARE = "compare"
-    """Of two entities the one with the greater or smaller value."""
+    """Return the one of two entities with the greater or smaller value."""
     GAP = "gap"
-    """By how much two entities differ."""
+    """Compute the difference between two entities."""
     CONVERT = "convert"
-    """A measure in another unit."""
+    """Convert a measure to another unit."""
     DAYS = "days"
-    """Days between two dates."""
+    """Count the days between two dates."""
     SHIFT = "shift"
-    """The date a number of days after another."""
+    """Add days to a date."""
     INITIALS = "initials"
-    """The initials of a name."""
+    """Return the initials of a name."""
     DIGITS = "digits"
-    """The number in a code."""
+    """Return the number in a code."""
     LIST = "list"
-    """All entities of a type, paged."""
+    """List all entities of a type, in pages."""
 
 
 STEPS = {Shape.RECORD, Shape.FIND}
 """Shapes that most hops have."""
 OFTENER = 3
-"""So many times as soon as another a tool of these comes on offer that no hop uses: else its shape
-would tell that one does."""
+"""Weight of `STEPS` when unused tools are offered, so that a tool's shape does not reveal that a
+hop uses it."""
 LEAST_KEYS = 2
-"""That a `Shape.MATCH` takes."""
+"""Minimum number of keys of a `Shape.MATCH`."""
 
 
 class Role(StrEnum):
-    """What a parameter means."""
+    """Meaning of a parameter."""
 
     KEY = "key"
-    """The entity; `Param.of` is ``first`` or ``second`` where a tool takes two."""
+    """An entity; `Param.of` is ``first`` or ``second`` if a tool takes two."""
     LINK = "link"
-    """The entity that those found are linked to; `Param.of` is an `expression.Link.id`."""
+    """Entity to which the results are linked; `Param.of` is an `expression.Link.id`."""
     ABOVE = "above"
     BELOW = "below"
     IS = "is"
-    """A condition on the attribute `Param.of`, as of `expression.Test`."""
+    """Condition on the attribute `Param.of`, as in `expression.Test`."""
     SORT = "sort"
-    """By the attribute `Param.of`; the choices are ascending and descending."""
+    """Sort by the attribute `Param.of`; the choices are ascending and descending."""
     FIELD = "field"
-    """The field `Param.of` is meant. Choices: of totals the total and the mean (with an empty `of`
-    the count), of comparisons the smaller and the greater, else one."""
+    """Select the field `Param.of`. Choices: total and mean for totals (count if `of` is empty),
+    smaller and greater for comparisons, else a single one."""
     VALUE = "value"
-    """A number in the unit `Param.of`; one of two values: dates, or a date and then days
-    (``first``, ``second``); or a name or code of the type `Param.of`."""
+    """A number in the unit `Param.of`; one of two values (``first``, ``second``): two dates, or
+    a date and days; or a name or code of the type `Param.of`."""
     UNIT = "unit"
-    """The unit `Param.of` to convert into; one choice."""
+    """The unit `Param.of` to convert to; a single choice."""
     PAGE = "page"
-    """Which page, from 1."""
+    """Page number, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One meaning that can be put into a call's arguments.
+    """One meaning that a call's arguments can express.
 
     A generic argument (``field``, ``where``) has a `Param` for each field that it can name.
     """
@@ -96,15 +96,15 @@ class Param:
     argument: str
     """Name of the argument in the tool's schema."""
     takes: str = ""
-    """Type of the value, as of `expression.type_of`, or ``ship code``; empty where there are
-    choices or a page."""
+    """Type of the value, as from `expression.type_of`, or ``ship code``; empty if there are
+    choices, or for a page."""
     choices: tuple[JSON, ...] = ()
     required: bool = False
-    """Whether each call has to have it; of several with one `role` and argument, one of them."""
+    """Whether each call must have it; if several share `role` and argument, one of them."""
     along: tuple[tuple[str, JSON], ...] = ()
-    """Arguments that go with it, as ``("sort_by", "length_m")``."""
+    """Arguments set together with it, such as ``("sort_by", "length_m")``."""
     condition: tuple[tuple[str, JSON], ...] = ()
-    """Where the argument is a list of conditions: the rest of the condition that it adds."""
+    """Other keys of the condition that it adds, if the argument is a list of conditions."""
 
     def put(self, arguments: dict[str, JSON], value: JSON) -> None:
         """Add the value to a call's arguments."""
@@ -122,25 +122,25 @@ class Typed:
     """A leaf of a result."""
 
     type: str
-    """As of `expression.type_of`; of a code ``ship code``."""
+    """As from `expression.type_of`; ``ship code`` for a code."""
     value: JSON
     picked: bool
-    """Whether it is one of several, and not the first of a sorted list."""
+    """Whether it is one of several, except the first of a sorted list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A field of a type as a style shows it."""
+    """A field of a type as displayed in a style."""
 
     of: str
-    """Name of the attribute in the domain; ``name``, ``code``; or an `expression.Link.id`."""
+    """The attribute's name in the domain, ``name``, ``code``, or an `expression.Link.id`."""
     name: str
-    """In arguments and results."""
+    """Name in arguments and results."""
     type: str
-    """Of its values, as `Typed.type`."""
+    """Type of the values, as in `Typed.type`."""
     noun: str
     many: bool = False
-    """Each value is a list."""
+    """Whether each value is a list."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class MadeTool:
 
     shape: Shape
     type: str
-    """Of the entities that it knows; empty for those of numbers and dates."""
+    """Type of the entities in its table; empty for tools of numbers and dates."""
     name: str
     description: str
     properties: Mapping[str, JSON]
@@ -157,23 +157,23 @@ class MadeTool:
     required: tuple[str, ...]
     params: tuple[Param, ...]
     columns: tuple[Column, ...]
-    """Of its table, the key first."""
+    """Columns of its table, the key first."""
     surface: Surface
     world: World
     render: Callable[[MadeTool], str]
-    """Writes the source."""
+    """Function that writes the source."""
     reads: Mapping[str, Path]
-    """Where in the result the value of a column stands (of a list, in its first row), or the
-    result itself (an empty name)."""
+    """Path in the result to the value of a column (in a list: in its first row), or to the
+    result itself (empty name)."""
 
     @cached_property
     def source(self) -> str:
-        """The Python source, rendered when first asked for."""
+        """Python source, rendered on first access."""
         return self.render(self)
 
     @cached_property
     def tool(self) -> Tool:
-        """As items have it."""
+        """The tool in the form that items contain."""
         parameters: dict[str, JSON] = {
             "type": "object",
             "properties": dict(self.properties),
@@ -185,27 +185,27 @@ class MadeTool:
 
     @cached_property
     def types(self) -> dict[str, str]:
-        """Type of each column, by its name."""
+        """Type of each column by name."""
         return {column.name: column.type for column in self.columns}
 
     @cached_property
     def _function(self) -> Callable[..., JSON]:
         namespace: dict[str, Callable[..., JSON]] = {}
-        # The source is our own, rendered above from a world; no text of anybody else is in it.
+        # Safe: the source is rendered from a world and contains no foreign text.
         exec(compile(self.source, self.name, "exec"), namespace)  # noqa: S102
         return namespace[self.name]
 
     def call(self, arguments: Mapping[str, JSON]) -> JSON:
-        """What the rendered source returns, run in this process.
+        """Return what the rendered source returns, run in this process.
 
         Raises:
-            LookupError: the tool knows no such entity.
-            ValueError: it refuses the arguments. Some styles return their errors instead.
+            LookupError: the tool has no such entity.
+            ValueError: the tool rejects the arguments. Some styles return their errors instead.
         """
         return self._function(**arguments)
 
     def param(self, role: Role, of: str = "") -> Param | None:
-        """The parameter with that meaning, if it has one."""
+        """Return the parameter with this meaning; None if there is none."""
         return self._params.get((role, of))
 
     @cached_property
@@ -213,7 +213,7 @@ class MadeTool:
         return {(param.role, param.of): param for param in self.params}
 
     def meant(self, arguments: Mapping[str, JSON]) -> Iterator[tuple[Param, JSON]]:
-        """What a call's arguments mean: parameters with their values."""
+        """Yield the meanings of a call's arguments: parameters with their values."""
         for param in self.params:
             given = arguments.get(param.argument)
             if param.condition and isinstance(given, list):
@@ -228,7 +228,7 @@ class MadeTool:
                 yield param, given
 
     def typed(self, result: JSON, arguments: Mapping[str, JSON]) -> list[Typed]:
-        """The leaves of a result of a call with these arguments; none of an error."""
+        """Return the leaves of a call's result; empty for an error."""
         return self.surface.typed(self, result, arguments)
 
 
@@ -239,9 +239,9 @@ class Toolbox:
     world: World
     surface: Surface
     tools: Mapping[str, MadeTool]
-    """By name, in a fixed order: shuffle them before they are shown."""
+    """Tools by name in a fixed order; shuffle them before display."""
     twins: Mapping[str, MadeTool] = field(default_factory=dict)
-    """By the name of a tool: the same over another register, with other values."""
+    """Twins by the name of their tool: the same tool over another register, with other values."""
 
     @cached_property
     def all(self) -> dict[str, MadeTool]:
@@ -249,9 +249,10 @@ class Toolbox:
         return {tool.name: tool for tool in (*self.tools.values(), *self.twins.values())}
 
     def others(self, own: Sequence[MadeTool], drawn: random.Random) -> list[MadeTool]:
-        """The tools that a chain does not use, in the order in which they come on offer: its twins,
-        then the rest at random, `STEPS` mostly first. A twin goes with its tool, or who has one
-        would be of the chain.
+        """Return the tools that a chain does not use, in the order in which they are offered:
+        its twins, then the rest at random, with a preference for `STEPS`. Every tool is
+        accompanied by its twin; otherwise a twin would reveal that its tool is part of the
+        chain.
         """
         rest = [tool for tool in self.tools.values() if tool not in own]
         drawn.shuffle(rest)
@@ -266,7 +267,7 @@ class Toolbox:
         return [tool for group in groups for tool in group]
 
     def of(self, shape: Shape, kind: str = "") -> list[MadeTool]:
-        """Those of a shape over a type."""
+        """Return the tools of a shape for a type."""
         return self._by_shape.get((shape, kind), [])
 
     @cached_property
@@ -278,10 +279,10 @@ class Toolbox:
 
 
 def by_name(tools: Iterable[MadeTool]) -> dict[str, MadeTool]:
-    """Tools by their names.
+    """Return the tools by name.
 
     Raises:
-        ValueError: two have one name.
+        ValueError: two tools share a name.
     """
     named: dict[str, MadeTool] = {}
     for tool in tools:

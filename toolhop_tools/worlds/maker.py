@@ -1,4 +1,4 @@
-"""What all makers of tools share: arguments, and what is said of fields and missing keys."""
+"""Shared code of all tool makers: arguments, and texts about fields and missing keys."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _WRAPPED = {
     "`code` and `message`.",
     Style.TABLES: "The result has `columns` and `rows`.",
 }
-"""What all documents of a style say of results."""
+"""Sentence about results that all documentation of a style shares."""
 Schema: TypeAlias = dict[str, JSON]
 DATE: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
 def text(said: str) -> Schema:
-    """The schema of an argument that takes a text."""
+    """Return the schema of a string argument."""
     return {"type": "string", "description": said}
 
 
 def enum(values: Iterable[JSON], said: str, **default: JSON) -> Schema:
-    """The schema of an argument that takes one of some texts."""
+    """Return the schema of an argument with a fixed set of values."""
     return {"type": "string", "enum": [*values], **default, "description": said}
 
 
 def a(noun: str) -> str:
-    """With the indefinite article."""
+    """Prefix a noun with its indefinite article."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
@@ -56,7 +56,7 @@ class Maker:
         reads: dict[str, Path],
         **parts: str,
     ) -> MadeTool:
-        """A tool; `parts` are those of its name that `surface` has patterns for."""
+        """Make a tool; `parts` fill its name pattern in `surface`."""
         required = tuple(arguments.required)
         about = self.surface.register.about if kind else ""
         sentences = [description, _WRAPPED.get(self.surface.style, ""), about]
@@ -77,7 +77,7 @@ class Maker:
         )
 
     def key(self, kind: str, argument: str, of: str, arguments: Arguments) -> None:
-        """An argument that takes an entity by its key."""
+        """Add an argument that takes an entity by its key."""
         form, noun = self.surface.form(kind), self.world.domain.types[kind].noun
         arguments.add(
             Param(Role.KEY, of, argument, self.surface.key_type(kind), required=True),
@@ -85,12 +85,12 @@ class Maker:
         )
 
     def example(self, kind: str) -> str:
-        """The form of a type's codes, if its tools take codes; else empty."""
+        """Return the form of a type's codes if its tools take codes; else empty."""
         code = self.world.domain.types[kind].code
         return f", in the form {code} (each # a digit)" if kind in self.surface.keyed else ""
 
     def field(self, columns: list[Column], arguments: Arguments) -> None:
-        """The argument `field`."""
+        """Add the argument `field`."""
         schema = enum((column.name for column in columns), "Which field.")
         for column in columns:
             choices = (column.name,)
@@ -98,7 +98,7 @@ class Maker:
             arguments.add(param, schema)
 
     def meaning(self, column: Column, related: Sequence[Column] = ()) -> str:
-        """A field with what it holds; `related` are relations of the same type."""
+        """Describe a field and its content; `related` are relations of the same type."""
         kind, _, unit = column.type.partition(" ")
         if column.of in {NAME, CODE}:
             return f"`{column.name}`"
@@ -107,20 +107,20 @@ class Maker:
             form = unit or NAME
             said = f"by {form}" if column.noun == end.noun else a(f"{end.noun}'s {form}")
         if end and column.many:
-            # Nobody is related to an entity twice.
+            # An entity is related to another only once.
             ones = [one.noun for one in related if one.type == column.type and not one.many]
             apart = f", the {' and the '.join(ones)} not among them" if ones else ""
             said = f"a list of {end.noun} {form}s{apart}"
         return f"`{column.name}`, the {column.noun}" + (f" ({said})" if said else "")
 
     def missing(self, form: str) -> str:
-        """What happens where no entity has the key."""
+        """Describe what happens if no entity has the key."""
         gives = "gives no rows" if self.surface.style is Style.TABLES else "is an error"
         return f"An unknown {form} {gives}."
 
 
 class Arguments:
-    """Arguments of a tool on its way."""
+    """Arguments of a tool under construction."""
 
     def __init__(self) -> None:
         self.params: list[Param] = []
@@ -128,7 +128,7 @@ class Arguments:
         self.required: list[str] = []
 
     def add(self, param: Param, schema: Schema) -> None:
-        """Take a meaning, and the schema of its argument unless that has one."""
+        """Add a meaning, and the schema of its argument unless it has one."""
         self.params.append(param)
         self.properties.setdefault(param.argument, schema)
         if param.required and param.argument not in self.required:

@@ -1,7 +1,7 @@
-"""Invented names that read as names, made from the syllables in `names.json`.
+"""Invented names that sound real, made from the syllables in `names.json`.
 
 A root is a start, a middle and an end of one style. Roots that are English words, or names of real
-people or places, stand there as ``real`` and are never used; `studies/real_names.py` writes them.
+people or places, are listed as ``real`` and never used; `studies/real_names.py` writes that list.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _STYLE = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Style:
-    """One kind of name."""
+    """A kind of name."""
 
     parts: tuple[tuple[str, ...], ...]
     """Starts, middles and ends."""
     real: frozenset[str]
-    """Roots that are never used."""
+    """Roots to exclude."""
 
     def roots(self) -> set[str]:
-        """Every root, real ones among them."""
+        """All roots, including real ones."""
         return {"".join(parts) for parts in product(*self.parts)}
 
     def root(self, drawn: random.Random) -> str:
-        """A root that is not real."""
+        """Draw a root that is not real."""
         while True:
             root = "".join(drawn.choice(syllables) for syllables in self.parts)
             if root not in self.real:
@@ -51,19 +51,19 @@ def _read() -> dict[str, Style]:
 
 
 STYLES = _read()
-"""By the name that domains use."""
+"""Styles by the name that domains use."""
 
 
 def styles(form: str) -> list[str]:
-    """The styles that a domain's form of names asks for, each as often as it stands there."""
+    """Return the styles in a domain's form of names, each as often as it occurs."""
     return _STYLE.findall(_braced(form))
 
 
 def coined(form: str, drawn: random.Random, taken: set[str]) -> str:
-    """A name of a style, or of a pattern with styles in braces; added to `taken`.
+    """Make a name from a style, or from a pattern with styles in braces, and add it to `taken`.
 
-    Patterns that are separated by `` | `` are equally likely. No root is used twice, so that no
-    name belongs to two types.
+    Patterns separated by `` | `` are equally likely. No root is used twice, so
+    that no name belongs to two types.
 
     Raises:
         ValueError: nearly all names are taken.

@@ -1,14 +1,14 @@
 """The surface forms of every construction of `wording`, numbered from 0.
 
-They differ in order, in verb against noun and in how they ask; a construction with fewer plain
-forms than four has them again. `end`, `first`, `second` and `phrase` are entities, `set` is
-several; `answer` says in which unit or form the answer is given.
+They differ in order, in verb or noun, and in how they ask; a construction with fewer than four
+plain forms repeats them. `end`, `first`, `second` and `phrase` are entities, `set` is several;
+`answer` states the unit or format of the answer.
 """
 
 from __future__ import annotations
 
 FORMS = 4
-"""Surface forms of each construction."""
+"""Number of surface forms per construction."""
 _TEXT = """
 code: the {noun} with the code {code} | the {noun} whose code is {code} | {noun} {code}
   | the {noun} that has the code {code}
@@ -63,7 +63,7 @@ ask count: what is the number of {those}? | give the number of {those}.
 
 
 def _read(text: str) -> dict[str, tuple[str, ...]]:
-    """A construction a line, its forms after a colon; an indented line goes on."""
+    """Parse one construction per line, its forms after a colon; indented lines continue it."""
     lines = text.replace("\n  ", " ").split("\n")
     pairs = (line.split(": ", 1) for line in lines if line)
     forms = {name: tuple(said.split(" | ")) for name, said in pairs}

@@ -1,4 +1,4 @@
-"""The calls that reach an expression's value with a world's tools."""
+"""Plan the calls that compute an expression's value with a world's tools."""
 
 from __future__ import annotations
 
@@ -31,32 +31,33 @@ from toolhop_tools.worlds.world import CODE, NAME
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What an earlier call of the plan returned, at its own path."""
+    """Value from an earlier call of the plan, at that call's path."""
 
     call: int
-    """Its index."""
+    """Index of the earlier call."""
 
 
 Given: TypeAlias = JSON | Earlier | list["Given"] | dict[str, "Given"]
-"""An argument: JSON of the question's own, with `Earlier` in it."""
+"""An argument: JSON from the question, possibly containing `Earlier` values."""
 Meaning: TypeAlias = tuple[Role, str, Given]
-"""What an argument means, as of `made.Param`, with its value; in `BY_PLACE` its place among the
-parameter's choices."""
+"""Role and `of` of a parameter (`made.Param`), with its value; for roles in `BY_PLACE`, the
+index among the parameter's choices."""
 BY_PLACE = {Role.FIELD, Role.SORT}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a plan."""
+    """A planned call."""
 
     tool: MadeTool
     arguments: Mapping[str, Given]
     path: Path
-    """Where in its result the value stands."""
+    """Path to the value in the result."""
     node: Expression
-    """What it answers, or helps to: a node may need a second call, to convert."""
+    """Node that it answers, alone or with another call: a node may need a second one, to
+    convert."""
     read: str
-    """Of `MadeTool.reads`: the column that the value is of, or empty."""
+    """Column of the value, as in `MadeTool.reads`; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,12 @@ class Made:
     arguments: Mapping[str, JSON]
     result: JSON
     value: JSON
-    """At the call's path."""
+    """Value at the call's path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Calls in order; the last one's value is the answer."""
+    """Calls in order; the value of the last one is the answer."""
 
     calls: tuple[Call, ...]
 
@@ -79,8 +80,8 @@ class Plan:
         """Make the calls.
 
         Raises:
-            LookupError: a tool knows no such entity, or nothing stands at a path.
-            ValueError: a tool refuses.
+            LookupError: a tool has no such entity, or a path leads nowhere.
+            ValueError: a tool rejects the arguments.
         """
         made: list[Made] = []
         for call in self.calls:
@@ -91,7 +92,7 @@ class Plan:
 
 
 def filled(value: Given, made: Sequence[Made]) -> JSON:
-    """An argument with the values of earlier calls in it."""
+    """Return an argument with the values of earlier calls filled in."""
     match value:
         case Earlier(call):
             return made[call].value
@@ -104,10 +105,10 @@ def filled(value: Given, made: Sequence[Made]) -> JSON:
 
 
 def at(result: JSON, path: Path) -> JSON:
-    """What stands at a path.
+    """Return the value at a path.
 
     Raises:
-        LookupError: nothing does.
+        LookupError: the path leads nowhere.
     """
     for step in path:
         try:
@@ -122,7 +123,7 @@ class NoTool(Exception):
 
 
 def plan(asked: Expression, box: Toolbox, offered: Container[str] | None = None) -> Plan | None:
-    """The calls that answer an expression; None where the tools cannot, or those `offered`."""
+    """Return the calls that answer an expression; None if the tools, or those `offered`, cannot."""
     planning = _Planning(box, offered)
     try:
         planning.answer(asked)
@@ -164,18 +165,18 @@ class _Planning:
         *reads: str,
         beyond: Path = (),
     ) -> Earlier:
-        """Call the first tool of these shapes over a type that takes all of this.
+        """Plan a call of the first tool of these shapes for a type that takes all arguments.
 
         Args:
-            shapes: of tools.
+            shapes: acceptable shapes of tools, in order of preference.
             kind: the type.
-            node: what the call answers.
-            meanings: of its arguments.
-            reads: columns, the first of which that the tool gives is read.
-            beyond: where the value stands in what is there.
+            node: the node that the call answers.
+            meanings: meanings of its arguments.
+            reads: columns in order of preference; the first one that the tool has is read.
+            beyond: path from the column's value to the value wanted.
 
         Raises:
-            NoTool: there is none.
+            NoTool: there is no such tool.
         """
         for tool in (tool for shape in shapes for tool in self.box.of(shape, kind)):
             if self.offered is None or tool.name in self.offered:
@@ -190,11 +191,11 @@ class _Planning:
     # -- entities ---------------------------------------------------------------------------
 
     def key(self, of: Entity) -> Given:
-        """An entity as the tools of its type take it."""
+        """Return an entity in the form that the tools of its type take."""
         return self.entity(of, self.box.surface.form(type_of(of, self.box.world)))
 
     def entity(self, asked: Entity, form: str) -> Given:
-        """An entity by its name or its code."""
+        """Return an entity by its name or its code."""
         kind = type_of(asked, self.box.world)
         own = self.box.surface.form(kind)
         match asked:
@@ -215,7 +216,7 @@ class _Planning:
         return self.call([Shape.IDENTIFY], kind, asked, [(Role.KEY, "", value)], form)
 
     def field(self, kind: str, key: Given, column: str, node: Expression) -> Given:
-        """A field of an entity's record."""
+        """Return a field of an entity's record."""
         meanings: list[Meaning] = [(Role.KEY, "", key)]
         if self.box.surface.style is Style.VALUES:
             meanings.append((Role.FIELD, column, 0))
@@ -232,7 +233,7 @@ class _Planning:
         return self.call(shapes, asked.type, asked, meanings, form, own, beyond=pair)
 
     def filters(self, asked: Pick | Total) -> list[Meaning]:
-        """Links and conditions as what parameters mean."""
+        """Return links and conditions as meanings of parameters."""
         links: list[Meaning] = [(Role.LINK, link.id, self.key(link.end)) for link in asked.links]
         return links + [(Role(test.test), test.attribute, test.value) for test in asked.conditions]
 
@@ -249,7 +250,7 @@ class _Planning:
             self.call([Shape.SHIFT], "", asked, meanings, "")
 
     def pair(self, shape: Shape, asked: Gap | Which, place: int, read: str) -> Given:
-        """Compare two entities, or take their difference."""
+        """Compare two entities, or compute their difference."""
         meanings: list[Meaning] = [
             (Role.KEY, "first", self.key(asked.first)),
             (Role.KEY, "second", self.key(asked.second)),
@@ -259,10 +260,8 @@ class _Planning:
 
 
 def _arguments(tool: MadeTool, meanings: Sequence[Meaning]) -> dict[str, Given] | None:
-    """A call's arguments.
-
-    None where the tool has no parameter for one of the meanings, or one argument for two of them,
-    or needs another.
+    """Return a call's arguments; None if the tool has no parameter for a meaning, needs another
+    one, or would need one argument for two meanings.
     """
     arguments: dict[str, Given] = {}
     for role, of, value in meanings:

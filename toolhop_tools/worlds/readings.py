@@ -1,9 +1,9 @@
-"""Every way to read a question, as what it comes to in the world.
+"""Find every reading of a question, as its answer in the world.
 
-The grammar here is wider than the one that writes (`wording`), and written apart from it: a phrase
-may belong to any noun before it that it fits, "that harbour" to any harbour that was mentioned. It
-does not decide what a question means. It shows where the generator's own English has another
-reading with another answer; such a question is not kept.
+The grammar here is wider than the one that writes (`wording`), and written independently: a phrase
+may belong to any preceding noun that it fits, "that harbour" to any harbour mentioned. It does not
+decide what a question means. It detects questions whose English has another reading with another
+answer; such questions are rejected.
 """
 
 from __future__ import annotations
@@ -101,24 +101,26 @@ def _rules(text: str) -> Iterator[tuple[str, list[list[str]]]]:
 
 
 RULES = dict(_rules(_GRAMMAR))
-"""Of each symbol its forms: texts with the symbols between them."""
+"""Forms of each symbol: texts with the symbols between them."""
 
 
 class Part(NamedTuple):
-    """What a phrase means."""
+    """Meaning of a phrase."""
 
     means: str
-    """``thing``, ``several``, ``role`` ...: what `_Sentence` puts parts together by."""
+    """``thing``, ``several``, ``role`` ...: the kind of meaning, by which `_Sentence` combines
+    parts."""
     kind: str
-    """The type that it belongs to; empty for none."""
+    """Type to which it belongs; empty for none."""
     value: Any
-    """A name; of several a set of names; of an order an attribute and whether the most is first."""
+    """A name; for several, a set of names; for an order, an attribute and whether the most is
+    first."""
 
 
 Said: TypeAlias = frozenset[tuple[str, Part]]
-"""Things that were mentioned, each with what it may be called."""
+"""Things mentioned, each with a word for it."""
 Phrase: TypeAlias = tuple[str, str, Part]
-"""A symbol of the grammar, words for it, and what they mean."""
+"""A symbol of the grammar, its words, and their meaning."""
 PAIR, THOSE = ("one", "the other"), "those"
 
 
@@ -127,16 +129,16 @@ class Parse(NamedTuple):
 
     end: int
     meaning: Part | None
-    """None of words that add nothing."""
+    """None for words that add no meaning."""
     said: Said
 
 
 class Told(NamedTuple):
-    """What the sentences before have told."""
+    """What the previous sentences have established."""
 
     said: Said = frozenset()
     labels: tuple[tuple[str, Part], ...] = ()
-    """``ship A``, ``the first``."""
+    """Labels such as ``ship A`` or ``the first``, with their meanings."""
 
 
 class Reader:
@@ -150,9 +152,9 @@ class Reader:
         self.measure = re.compile(rf"[.?] Answer {measure}\.$")
 
     def readings(self, question: str) -> set[Value]:
-        """The answers that the ways to read a question come to; none where it cannot be read.
+        """Return the answers of all readings of a question; empty if it cannot be read.
 
-        What comes to nothing (nothing fits, two tie) is no way to read it.
+        A reading without an answer (nothing fits, two tie) does not count.
         """
         *before, last = re.split(r"(?<=[.?]) (?!Answer)", question)
         told = {Told()}
@@ -175,7 +177,7 @@ def _after(told: Told, parse: Parse) -> Told:
 
 
 def _indexed(phrases: Iterable[Phrase]) -> dict[tuple[str, str], list[tuple[str, Part]]]:
-    """Phrases by symbol and first word."""
+    """Index the phrases by symbol and first word."""
     index = defaultdict(list)
     for symbol, text, meaning in phrases:
         index[symbol, _first_word(text, 0)].append((text, meaning))
@@ -197,7 +199,7 @@ def _names(world: World) -> Iterator[Phrase]:
 
 
 def _words(world: World) -> Iterator[Phrase]:
-    """What the domain's phrases mean."""
+    """Yield the meanings of the domain's phrases."""
     for kind, of in world.domain.types.items():
         yield "noun", of.noun, Part("noun", kind, "")
         yield "plural", of.plural, Part("noun", kind, "")
@@ -225,7 +227,7 @@ def _words(world: World) -> Iterator[Phrase]:
 
 
 def _clause(symbol: str, clause: str, meaning: Part) -> Iterator[Phrase]:
-    """A clause that an entity ends, with or without its pronoun; or one that goes around it."""
+    """Yield a clause before an entity, with or without its pronoun, or a clause around it."""
     start, _, end = clause.partition("{}")
     if clause and not end:
         yield symbol, start.strip(), meaning
@@ -294,7 +296,7 @@ def _attribute_words(world: World, kind: str, name: str) -> Iterator[Phrase]:
 
 
 class _Sentence:
-    """The parses of a sentence, each stretch read once."""
+    """The parses of a sentence; each stretch is parsed once."""
 
     def __init__(self, reader: Reader, text: str, told: Told) -> None:
         self.reader, self.world = reader, reader.world
@@ -317,7 +319,7 @@ class _Sentence:
         self.known: dict[tuple[str, int], list[Parse]] = {}
 
     def parses(self) -> Iterator[Parse]:
-        """Those of the whole sentence."""
+        """Yield the parses of the whole sentence."""
         return (parse for parse in self._read("sentence", 0) if parse.end == len(self.text))
 
     def _read(self, symbol: str, start: int) -> list[Parse]:
@@ -367,7 +369,7 @@ class _Sentence:
                     yield Parse(end, meaning, said | {(noun, meaning) for noun in called})
 
     def _matched(self, form: Sequence[str], start: int) -> Iterator[tuple[int, list[Part], Said]]:
-        """Where a form of texts and symbols ends, its parts, and what they mention."""
+        """Yield the end of each match of a form, with its parts and the things they mention."""
         if not self.text.startswith(form[0], start):
             return
         start += len(form[0])
@@ -379,7 +381,7 @@ class _Sentence:
                 yield end, [parse.meaning, *parts] if parse.meaning else parts, said | parse.said
 
     def _meaning(self, symbol: str, parts: list[Part]) -> Part | None:
-        """What the parts mean together; None where they do not fit, or nothing fits them."""
+        """Combine the meanings of the parts; None if they do not fit together or nothing fits."""
         flat = [each for part in parts for each in (part.value if part.means == "pair" else [part])]
         rest = sorted((part for part in flat if part.means != "noun"), key=lambda part: part.means)
         make = _TOGETHER.get((f"{symbol}:", *(part.means for part in rest)))
@@ -432,7 +434,7 @@ def _bounded(at: _Sentence, order: Part, bound: Part) -> Part | None:
 
 
 def _timed(at: _Sentence, link: Part, thing: Part, time: Part, day: Part) -> Part | None:
-    """``born in Velmora before 1900-01-01``: the bound is on the verb of the relation."""
+    """Parse ``born in Velmora before 1900-01-01``: the bound belongs to the relation's verb."""
     (kind, relation), order = link.value, time.value
     if order.kind != kind:
         return None
@@ -490,7 +492,7 @@ def _later(at: _Sentence, attribute: Part, thing: Part, days: Part) -> Part:
 
 
 def _spelled(at: _Sentence, spelled: Part, thing: Part) -> Part | None:
-    """The value is a pattern: of letters in a name, or of the number in a code."""
+    """Parse a text derived from a name or a code; the value is a pattern."""
     if spelled.value == r"\d+":
         numbers = re.findall(spelled.value, str(at.world.tables[thing.kind][thing.value].get(CODE)))
         return Part("value", "", int(numbers[0])) if numbers else None
@@ -514,7 +516,7 @@ def _count(_: _Sentence, several: Part) -> Part:
 
 
 def _labels(_: _Sentence, *parts: Part) -> Part:
-    """What is labelled: by a label, or as the one and the other."""
+    """Assign labels, or "the one" and "the other", to things."""
     *label, thing = parts
     if label and label[0].means == "label":
         return Part("labels", "", ((label[0].value, thing),))

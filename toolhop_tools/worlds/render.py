@@ -1,4 +1,4 @@
-"""The Python source of a tool: its table, and one function that reads it."""
+"""Render the Python source of a tool: its table, and one function that reads it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from toolhop_tools.worlds.units import UNITS
 from toolhop_tools.worlds.world import CODE, NAME
 
 LISTED = 20
-"""Rows of a page of a listing where the knob says nothing."""
+"""Rows per page of a listing if the knob does not set them."""
 
 
 def render(tool: MadeTool) -> str:
-    """A tool's source."""
+    """Return a tool's source."""
     lines = [*_tables(tool), "", "", *_function(tool)]
     return "\n".join(lines) + "\n"
 
@@ -45,7 +45,7 @@ def _function(tool: MadeTool) -> Iterator[str]:
 
 
 def _signature(tool: MadeTool) -> Iterator[str]:
-    """Parameters, those with a default last, as the schema has them."""
+    """Yield the parameters, those with a default last, as in the schema."""
     yield from tool.required
     for name, schema in tool.properties.items():
         if name not in tool.required:
@@ -91,7 +91,7 @@ def _table(tool: MadeTool) -> str:
 
 
 def cell(tool: MadeTool, column: Column, name: str) -> object:
-    """What an entity has in a column of a tool's table; links are of the tools' keys."""
+    """Return an entity's value in a column of a tool's table; links are the tools' keys."""
     world = tool.world
     if column.of == NAME:
         return name
@@ -113,18 +113,18 @@ def _key(tool: MadeTool, kind: str, name: str) -> str:
 
 
 def _gives(tool: MadeTool, **cells: str) -> str:
-    """The statement that returns a result of one row, by the names of its cells."""
+    """Return the statement that returns a result of one row, by the names of its cells."""
     return tool.surface.gives(tool.surface.cells(**cells))
 
 
 def _refused(tool: MadeTool, test: str, message: str) -> Iterator[str]:
-    """Lines that refuse the arguments where a test holds."""
+    """Yield lines that reject the arguments if a test holds."""
     yield f"if {test}:"
     yield "    " + tool.surface.refusal("BAD_ARGUMENT", message)
 
 
 def _known(tool: MadeTool, argument: str, form: str) -> Iterator[str]:
-    """Lines for a key that the table has not."""
+    """Yield lines for a key that is not in the table."""
     yield f"if {argument} not in {_table(tool)}:"
     if tool.surface.style is Style.TABLES and tool.shape in {Shape.RECORD, Shape.IDENTIFY}:
         yield '    return {"columns": list(FIELDS), "rows": []}'
@@ -152,7 +152,7 @@ def _identify(tool: MadeTool) -> Iterator[str]:
 
 
 def _filters(tool: MadeTool) -> Iterator[str]:
-    """Lines that leave in `found` the rows that fit."""
+    """Yield lines that keep in `found` the matching rows."""
     links = [param for param in tool.params if param.role is Role.LINK]
     names = {column.of: column for column in tool.columns}
     yield f"found = {_table(tool)}"
@@ -201,7 +201,7 @@ def _given(argument: str, line: str) -> Iterator[str]:
 
 
 def _generic(tool: MadeTool) -> Iterator[str]:
-    """Conditions of the arguments `filter_by`, `above`, `below` and `equal_to`."""
+    """Yield conditions for the arguments `filter_by`, `above`, `below` and `equal_to`."""
     surface, signs = tool.surface, {"above": ">", "below": "<", "equal_to": "=="}
     bounds = [name for name in signs if name in tool.properties]
     lacking = f"filter_by is None and not ({_none_of(bounds)})"
@@ -261,7 +261,7 @@ def _list(tool: MadeTool) -> Iterator[str]:
 
 
 def _rows(tool: MadeTool, by: str) -> Iterator[str]:
-    """Lines that return `found`, or a page of it: keys, and the field that it is sorted by."""
+    """Yield lines that return `found` or a page of it: keys, and the field sorted by."""
     if tool.surface.style is not Style.VALUES:
         yield "total = len(found)"
     if tool.param(Role.PAGE):
@@ -367,7 +367,7 @@ def _digits(tool: MadeTool) -> Iterator[str]:
 
 
 def _existing(tool: MadeTool, argument: str, line: str) -> Iterator[str]:
-    """A line that reads a date, and the refusal where there is no such date."""
+    """Yield a line that reads a date, and the rejection if there is no such date."""
     message = f"{argument}: {{{argument}!r}} is not a date that exists"
     refusal = tool.surface.refusal("BAD_ARGUMENT", message)
     yield "try:"

@@ -1,8 +1,8 @@
-"""Rivals of a question: other answers that somebody who reads no English cannot tell from its own.
+"""Find rivals of a question: other answers that are indistinguishable to a reader without English.
 
-A rival is the value of another expression that could have been asked: as many hops over the same
-names and bounds, to the same type of answer, with no relation, attribute or entity twice, answered
-by as many calls of the tools on offer.
+A rival is the value of another expression that could have been asked: with as many hops over the
+same names and bounds, the same type of answer, no relation, attribute or entity used twice, and as
+many calls of the tools on offer.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from toolhop_tools.worlds.units import others
 from toolhop_tools.worlds.world import Value, World, exceeds
 
 MOST_WAYS = 200
-"""Ways of one length that are gone on from, drawn at random where there are more."""
+"""Maximum number of ways of one length to extend, drawn at random if there are more."""
 MOST_PAIRS = 400
-"""Pairs of ways that are brought together for one length."""
+"""Maximum number of pairs of ways combined for one length."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """A value of the question that conditions compare with: any attribute of its kind may be
-    meant, above or below.
+    """A value in the question that a condition compares with: it may apply to any attribute of
+    its kind, as an upper or lower bound.
     """
 
     value: Value
@@ -71,30 +71,30 @@ class _Way:
     passed: frozenset[str]
     """Names of all entities on the way."""
     used: frozenset[tuple[str, str]]
-    """Relations and attributes, by type."""
+    """Relations and attributes used, by type."""
     given: frozenset[Named | _Bound]
-    """What of the question it uses."""
+    """Names and bounds of the question that it uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """From one entity to another."""
+    """A step from one entity to another."""
 
     type: str
     name: str
     used: frozenset[tuple[str, str]]
     made: Callable[[Entity], Entity]
     like: Follow | Pick
-    """A step by the same relation from any entity: it takes the same tool."""
+    """The same step from an arbitrary entity: it takes the same tool."""
 
 
 @dataclass
 class Rivals:
-    """Finds rivals in one world; steps from an entity are kept for the next question.
+    """Finds rivals in one world; steps from an entity are cached across questions.
 
     Args:
-        world: what the question is about.
-        tools: all of the world's.
+        world: the world of the question.
+        tools: all tools of the world.
     """
 
     world: World
@@ -107,13 +107,13 @@ class Rivals:
     def of(
         self, asked: Expression, offered: Iterable[str], calls: int, drawn: random.Random
     ) -> Iterator[tuple[Value, Expression]]:
-        """Rivals with their values, each value once.
+        """Yield rivals with distinct values.
 
         Args:
-            asked: what they are rivals of.
-            offered: names of tools.
-            calls: that its plan makes.
-            drawn: chooses where there are too many ways to follow all.
+            asked: the expression whose rivals are sought.
+            offered: names of the tools on offer.
+            calls: number of calls in its plan.
+            drawn: chooses ways if there are too many to follow.
         """
         names = frozenset(offered)
         had = {evaluate(asked, self.world)}
@@ -129,7 +129,7 @@ class Rivals:
                     yield value, expression
 
     def steps(self, kind: str, name: str, bound: _Bound | None = None) -> list[_Step]:
-        """Every step from an entity; with a bound those that use it."""
+        """Return every step from an entity; with a bound, only those that use it."""
         key = (kind, name, bound)
         if key not in self._steps:
             made = self._picks(kind, name, bound)
@@ -159,7 +159,7 @@ class Rivals:
                     yield from self._ranked(pick, left, like)
 
     def conditions(self, of: str, bound: _Bound) -> Iterator[tuple[Condition]]:
-        """Conditions on a type that compare with a bound."""
+        """Yield conditions on a type that compare with a bound."""
         tests = [Test.IS] if bound.kind is Kind.CATEGORY else [Test.ABOVE, Test.BELOW]
         for name, attribute in self.world.domain.types[of].attributes.items():
             if (attribute.kind, attribute.unit) == (bound.kind, bound.unit):
@@ -174,7 +174,7 @@ class Rivals:
                         yield _picking(replace(pick, rank=Rank(name, most)), best, like)
 
     def linked(self, kind: str, name: str) -> list[tuple[str, Link, Sequence[str]]]:
-        """Types whose entities are linked to an entity, the link, and these entities."""
+        """Return types whose entities are linked to an entity, with the link and these entities."""
         if (kind, name) not in self._linked:
             self._linked[kind, name] = list(self._links(kind, name))
         return self._linked[kind, name]
@@ -188,17 +188,17 @@ class Rivals:
                 yield link.to, Link(relation, Named(kind, name), kind, backward=True), members
 
     def _first(self, of: str, members: Sequence[str], attribute: str, *, most: bool) -> str | None:
-        """The one with the greatest or smallest value; None where two tie."""
+        """Return the entity with the greatest or smallest value; None if two tie."""
         values = sorted(((self.world.value(of, attribute, m), m) for m in members), reverse=most)
         return values[0][1] if values[0][0] != values[1][0] else None
 
     def any(self, kind: str) -> Named:
-        """Some entity of a type."""
+        """Return an arbitrary entity of a type."""
         return Named(kind, next(iter(self.world.tables[kind])))
 
 
 def _picking(pick: Pick, name: str, like: Pick) -> _Step:
-    """The step from the end of a pick's link to what it picks."""
+    """Return the step from the end of a pick's link to the picked entity."""
     used = {link.column(pick.type) for link in pick.links}
     used |= {(pick.type, condition.attribute) for condition in pick.conditions}
     used |= {(pick.type, pick.rank.attribute)} if pick.rank else set()
@@ -211,7 +211,7 @@ def _picking(pick: Pick, name: str, like: Pick) -> _Step:
 
 @dataclass
 class _Search:
-    """Ways from what one question gives, by their length."""
+    """Searches ways from the names and bounds of one question, by length."""
 
     rivals: Rivals
     asked: Expression
@@ -222,12 +222,12 @@ class _Search:
 
     @cached_property
     def named(self) -> frozenset[Named]:
-        """Entities that the question names."""
+        """Entities named in the question."""
         return frozenset(node for node in nodes(self.asked) if isinstance(node, Named))
 
     @cached_property
     def bounds(self) -> frozenset[_Bound]:
-        """Values of the question's conditions."""
+        """Values in the question's conditions."""
         return frozenset(
             _Bound(condition.value, of.kind, of.unit)
             for node in nodes(self.asked)
@@ -236,7 +236,7 @@ class _Search:
         )
 
     def found(self) -> Iterator[Expression]:
-        """Expressions as long as the question's, over all that it gives."""
+        """Yield expressions as long as the question's that use everything it names."""
         world = self.rivals.world
         hops = sum(not isinstance(node, Named) for node in nodes(self.asked))
         wanted = type_of(self.asked, world)
@@ -260,7 +260,7 @@ class _Search:
                 yield expression
 
     def _whole(self, length: int) -> Iterator[_Way]:
-        """Ways of that length that use all that the question gives."""
+        """Yield ways of this length that use everything that the question names."""
         return (way for way in self._mixed(self.ways[length]) if self._is_whole(way.given))
 
     def _is_whole(self, given: frozenset[Named | _Bound]) -> bool:
@@ -272,7 +272,7 @@ class _Search:
         return mixed
 
     def _next(self, length: int) -> list[_Way]:
-        """Ways of that length, one for each entity and what it uses of the question."""
+        """Return ways of this length, one for each entity and set of names and bounds used."""
         ways: dict[tuple[str, frozenset[Named | _Bound]], _Way] = {}
         for way in self._mixed(self.ways[length - 1]):
             left = [each for each in sorted(self.bounds, key=str) if each not in way.given]
@@ -292,7 +292,7 @@ class _Search:
         return self._mixed(ways.values())[:MOST_WAYS]
 
     def _pairs(self, length: int) -> Iterator[tuple[_Way, _Way]]:
-        """Ways with nothing in common that are so long together, with a step that joins them."""
+        """Yield pairs of disjoint ways with this total length, including the step to join them."""
         pairs = [
             pair
             for first in range((length - 1) // 2 + 1)
@@ -305,7 +305,7 @@ class _Search:
                 yield one, other
 
     def _joined(self, length: int) -> Iterator[_Way]:
-        """Entities that two ways lead to: of two the greater one, or one linked to both."""
+        """Yield ways that join two others: to the greater entity, or to one linked to both."""
         for one, other in self._pairs(length):
             passed, given = one.passed | other.passed, one.given | other.given
             for step_used, name, kind, expression in self._both(one, other):
@@ -344,7 +344,7 @@ class _Search:
                         yield used, both[0], of, Pick(of, links)
 
     def _same_form(self, other: Expression) -> bool:
-        """Whether the question would say of the answer what this one's says: a mean is rounded."""
+        """Whether both questions would describe the form of the answer alike, such as rounding."""
         rounded = [isinstance(each, Total) and each.how is Sum.MEAN for each in (self.asked, other)]
         units = [isinstance(each, Read) and bool(each.unit) for each in (self.asked, other)]
         return rounded[0] == rounded[1] and units[0] == units[1]
@@ -393,10 +393,10 @@ class _Search:
                             yield Total(of, how, attribute, ended, conditions)
 
     def can(self, step: Follow | Pick) -> bool:
-        """Whether a tool on offer takes a step."""
+        """Whether a tool on offer can take a step."""
         if step not in self._can:
             way = plan(step, self.rivals.tools)
-            # Codes may have to be found first or after; the whole plan is looked at in the end.
+            # Other calls may look up codes; `of` checks the whole plan later.
             main = [call for call in way.calls if call.node is step] if way else []
             self._can[step] = bool(main) and main[0].tool.name in self.offered
         return self._can[step]

@@ -1,10 +1,11 @@
-"""Scenarios of made items, whose labels are shown by what tools expose and by the typed search.
+"""Scenarios of generated items, whose labels are proven by what tools expose and by the typed
+search.
 
-An item is labelled unsolvable where two things hold of the tools that are on offer or may come.
-None of them, in however many calls, exposes a column that a lost hop needs (`exposed`). And the
-search over types (`search`) ends, to as many different calls as the item has hops, without a call
-sequence that determines the answer: neither by another way nor by chance. That its solvable sibling
-is played by its gold calls is run in the sandbox as of any scenario.
+An item is labelled unsolvable if two things hold of the tools that are on offer or may be added.
+None of them, in any number of calls, exposes a column that a lost hop needs (`exposed`). And the
+search over types (`search`), limited to as many distinct calls as the item has hops, ends without a
+call sequence that determines the answer, neither by another way nor by chance. The solvable sibling
+is proven by running its gold calls in the sandbox, as for any scenario.
 """
 
 from __future__ import annotations
@@ -46,17 +47,17 @@ from toolhop_tools.worlds.search import Explorer, Reached
 from toolhop_tools.worlds.world import CODE
 
 RARE = 0.02
-"""Added to shares of chains, so that none is nothing."""
+"""Added to shares of chains, so that none is zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """A name or code that the question gives."""
+    """A name or code in the question."""
 
     type: str
     value: str
     uses: tuple[tuple[int, str], ...]
-    """Hops (from 0) and their arguments that take it."""
+    """Hops (from 0) with the argument that takes it."""
 
 
 @dataclass(frozen=True)
@@ -66,33 +67,33 @@ class _Pool:
     box: Toolbox
 
     def others(self, item: Item, like: Iterable[Tool] | None = None) -> Iterator[Tool]:
-        """Those that the item has not, at random."""
+        """Yield tools that the item does not have, in random order."""
         del like
         names = [name for name in self.box.tools if name not in item.all_tools]
         drawn(0, item, "other tools").shuffle(names)
         return (self.box.tools[name].tool for name in names)
 
     def among(self, tools: Sequence[Tool]) -> list[list[float]]:
-        """All are equally alike."""
+        """Return the similarity of tools: all are equally similar."""
         return [[0.0] * len(tools) for _ in tools]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MadeScene(Scene):
-    """A made item and the tools of its world."""
+    """A generated item and the tools of its world."""
 
     box: Toolbox
     explorer: Explorer
     usage: Mapping[str, float]
-    """As of `items.Making`."""
+    """Share of chains that use each tool, as in `items.Making`."""
     named: tuple[Names, ...]
     values: tuple[tuple[str, JSON], ...]
-    """Types and values of what the question says: names, codes, bounds and categories."""
+    """Types and values in the question: names, codes, bounds and categories."""
     answer: JSON
-    """As the last call gives it."""
+    """Answer in the form that the last call returns."""
 
     def alike(self, said: str, own: set[str], rng: random.Random) -> Iterator[str]:
-        """Other names, or codes, of the same type; empty if the text is not a name."""
+        """Yield other names or codes of the same type; empty if the text is neither."""
         kind = self.box.world.owner.get(said, "")
         rows = self.box.world.tables.get(kind, {})
         others = [*rows] if said in rows else [str(row.get(CODE)) for row in rows.values()]
@@ -100,16 +101,16 @@ class MadeScene(Scene):
         return (name for name in others if name.casefold() not in own and name != said)
 
     def made(self, names: Iterable[str]) -> list[MadeTool]:
-        """The world's tools of these names."""
+        """Return the world's tools with these names."""
         return [self.box.all[name] for name in names]
 
     @property
     def own(self) -> list[MadeTool]:
-        """The tools of the hops."""
+        """Tools of the hops."""
         return self.made(dict.fromkeys(hop.tool.name for hop in self.item.hops))
 
     def lacks(self, tools: Iterable[MadeTool], lost: Iterable[int]) -> bool:
-        """Whether these tools do not expose what one of the hops (from 0) needs."""
+        """Whether these tools fail to expose something that one of the hops (from 0) needs."""
         known = exposed(tools, {kind for kind, _ in self.values}, self.box.world)
         for hop in (self.item.hops[number] for number in lost):
             gold = gold_of(hop)
@@ -121,13 +122,13 @@ class MadeScene(Scene):
 def scene_of(
     item: Item, further: int, items: Sequence[Item] = (), place: int = 0
 ) -> MadeScene | None:
-    """What an item's scenarios are made of; None where it is of no world that is made here.
+    """Return the scene for an item; None if it belongs to no world generated here.
 
     Args:
-        item: one of `items`, at `place`.
-        further: as of `Scene`.
+        item: one of `items`, at index `place`.
+        further: as in `Scene`.
         items: the whole data set, for scenarios that take tools of another item.
-        place: in it.
+        place: index of the item.
     """
     making = making_of(item)
     if making is None:
@@ -169,13 +170,13 @@ def _in_vain(
     scene: MadeScene, tools: Sequence[MadeTool], values: Iterable[tuple[str, JSON]],
     explorer: Explorer | None = None,
 ) -> Checks | Reason:  # fmt: skip
-    """How it is shown that the answer is out of reach, or why it is not.
+    """Prove that the answer is out of reach, or return why it is not.
 
     Args:
-        scene: whose answer.
-        tools: on offer, or that may come.
-        values: what the question says.
-        explorer: searches them; that of the scene unless given.
+        scene: the scene with the answer.
+        tools: tools that are on offer or may be added.
+        values: values in the question.
+        explorer: searches the tools; by default the scene's.
     """
     depth = len(scene.item.hops)
     named = [Reached(*value, frozenset(), 1 << bit) for bit, value in enumerate(values)]
@@ -191,33 +192,33 @@ def _in_vain(
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """How a tool of the chain can be lost."""
+    """How to remove a tool of the chain."""
 
     gone: MadeTool
     hops: tuple[int, ...]
     kept: list[MadeTool]
-    """The chain's other tools."""
+    """Other tools of the chain."""
     beside: list[MadeTool]
-    """On offer with the tool and without it."""
+    """Other tools on offer, both with and without the removed tool."""
     held: list[MadeTool]
-    """What a change of tools may bring."""
+    """Tools held back for a change of tools."""
     instead: MadeTool
-    """Of the same shape: on offer where the tool is not."""
+    """Tool of the same shape that replaces the removed one."""
     taken_out: tuple[str, ...]
 
     def base(self, item: Item) -> Item:
-        """The item with these others."""
+        """Return the item with these other tools."""
         return replace(item, others=_tools([*self.beside, *self.held, self.instead]))
 
     def whole(self, scene: MadeScene, seed: int) -> Draft:
-        """The solvable sibling, which has the tool."""
+        """Return the solvable sibling, which has the tool."""
         item = self.base(scene.item)
         names = [tool.name for tool in (self.gone, *self.kept, *self.beside)]
         item = shown(item, names, seed)
         return Draft(item, Label(Scenario.PLAIN, item.id, True), expected=answered(item))
 
     def label(self, scenario: Scenario, family: str, needs: EpisodeAction, checks: Checks) -> Label:
-        """That of the item without it."""
+        """Return the label of the item without the tool."""
         lost = tuple(number + 1 for number in self.hops)
         checks = replace(checks, taken_out=self.taken_out)
         return Label(scenario, family, False, needs, lost=lost, checks=checks)
@@ -228,7 +229,7 @@ def _tools(made: Iterable[MadeTool]) -> tuple[Tool, ...]:
 
 
 def _losing(scene: MadeScene, gone: MadeTool, seed: int) -> _Lost | Reason:
-    """How a tool can be lost so that no other one exposes what it did."""
+    """Choose the other tools so that none of them exposes what the removed one did."""
     own, hops = scene.own, tuple(scene.served[gone.name])
     kept = [tool for tool in own if tool is not gone]
     if not scene.lacks(kept, hops):
@@ -254,21 +255,22 @@ def _losing(scene: MadeScene, gone: MadeTool, seed: int) -> _Lost | Reason:
 
 
 def _is_present(scene: MadeScene, tool: MadeTool) -> bool:
-    """Whether it is no twin."""
+    """Whether a tool is not a twin."""
     return tool.world is scene.box.world
 
 
 def _first(
     scene: MadeScene, seed: int, what: str, made_of: Callable[[_Lost], Draft | Reason]
 ) -> Drafts:
-    """The draft of the first tool that can be lost, in random order, or why none can be.
+    """Return the draft for the first tool that can be removed, in random order, or why there is
+    none.
 
-    A tool is lost the less often, and stands in for a lost one the more often, the more chains use
-    it. So it is as often the one as the other, and to miss it tells nothing.
+    The more chains use a tool, the less often it is removed and the more often it replaces a
+    removed one. So a tool is equally often in both roles, and its absence reveals nothing.
     """
     tools = [tool for tool in scene.own if tool.name not in scene.computing]
     rng = drawn(seed, scene.item, what)
-    # Which of several exponential times is first is drawn by their rates.
+    # The first of several exponential times is drawn in proportion to its rate.
     tools.sort(key=lambda tool: rng.expovariate(1 - scene.usage[tool.name] + RARE))
     reasons = []
     for tool in tools:
@@ -281,7 +283,7 @@ def _first(
 
 
 def missing_tool(scene: MadeScene, seed: int) -> Drafts:
-    """The tool of a hop is gone, and another of its shape stands in its place."""
+    """Remove the tool of a hop and offer another of its shape instead."""
 
     def made_of(losing: _Lost) -> Draft | Reason:
         tools = [*losing.kept, *losing.beside, losing.instead]
@@ -299,7 +301,7 @@ def missing_tool(scene: MadeScene, seed: int) -> Drafts:
 
 
 def broken_tool(scene: MadeScene, seed: int) -> Drafts:
-    """The tool of a hop raises at each call."""
+    """Make the tool of a hop raise on every call."""
 
     def made_of(losing: _Lost) -> Draft | Reason:
         tools = [*losing.kept, *losing.beside, *losing.held]
@@ -320,7 +322,7 @@ def broken_tool(scene: MadeScene, seed: int) -> Drafts:
 
 
 def _of_another(scene: MadeScene, seed: int) -> Draft | Reason:
-    """The tools of another item, of another domain: what is foreign here is at home there."""
+    """Use the tools of another item from another domain: they are foreign here and native there."""
     item = scene.item
     donor = _donor(scene, seed)
     if donor is None:
@@ -351,7 +353,7 @@ def _of_another(scene: MadeScene, seed: int) -> Draft | Reason:
 
 
 def _donor(scene: MadeScene, seed: int) -> tuple[Item, Toolbox] | None:
-    """The first of `Scene.donors` that is of another domain."""
+    """Return the first of `Scene.donors` from another domain, with its tools."""
     for other in scene.donors(seed):
         making = making_of(other) if other.domain != scene.item.domain else None
         if making is not None:
@@ -363,7 +365,7 @@ def _donor(scene: MadeScene, seed: int) -> tuple[Item, Toolbox] | None:
 
 
 def missing_parameter(scene: MadeScene, seed: int) -> Drafts:
-    """One name or code of the question is replaced by its type."""
+    """Replace one name or code in the question by its type."""
     names = drawn(seed, scene.item, "parameter").sample(scene.named, len(scene.named))
     drafts = [_hiding(scene, name, seed) for name in names]
     return tuple(draft for draft in drafts if isinstance(draft, Draft)) or _why(drafts)
@@ -374,7 +376,7 @@ def _why(drafts: Sequence[Draft | Reason]) -> Reason:
 
 
 def _hiding(scene: MadeScene, name: Names, seed: int) -> Draft | Reason:
-    """The item without a name or code of its question: ``the ship`` for ``the ship Orvale``."""
+    """Return the item without a name or code: ``the ship`` for ``the ship Orvale``."""
     item = scene.item
     of = scene.box.world.domain.types[name.type.removesuffix(" code")]
     instead = f"the {of.noun}"
@@ -403,7 +405,7 @@ def _hiding(scene: MadeScene, name: Names, seed: int) -> Draft | Reason:
 
 
 def _without(text: str, name: str, of: EntityType, instead: str) -> str:
-    """A text that says something else for a name or code, in whatever form of the grammar."""
+    """Replace a name or code in a text, in any form of the grammar."""
     said = [form.format(noun=of.noun, code=name) for form in PHRASES["code"]]
     said += [f"the {of.noun} {name}", f"{of.noun} {name}", f"the {name}", name]
     forms = "|".join(sorted(map(re.escape, said), key=len, reverse=True))
@@ -429,4 +431,4 @@ TRANSFORMATIONS: Mapping[Scenario, Callable[[MadeScene, int], Drafts]] = Mapping
         Scenario.WRONG_ALWAYS: hazards.wrong_always,
     }
 )
-"""By scenario: how it is made of an item of a world; the others are not."""
+"""How to make each scenario from a generated item; other scenarios are not made."""

@@ -1,7 +1,8 @@
-"""What the offered tools give to somebody who knows types and no English.
+"""Search what the offered tools reveal to a player who knows types but no English.
 
-From the values that a question names, call by call, every value is reached whose derivation is
-determined: none is picked from a list that nothing sorts. A derivation costs its different calls.
+Starting from the values that a question names, the search finds every value with a determined
+derivation: none that is picked from an unsorted list. The cost of a derivation is its number of
+distinct calls.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from toolhop_tools.worlds.units import others
 from toolhop_tools.worlds.world import CODE, World
 
 MOST_CALLS = 20_000
-"""Looked at for one item, unless more are asked for."""
+"""Default maximum number of calls examined per item."""
 BOUNDS = {Role.ABOVE, Role.BELOW, Role.IS}
 CHOSEN = {Role.FIELD, Role.SORT, Role.UNIT}
 FIRST_SECOND = ("first", "second")
 Puts: TypeAlias = tuple[tuple[int, JSON], ...]
-"""Values of a call by the position of their parameter in `MadeTool.params`."""
+"""Values of a call by the index of their parameter in `MadeTool.params`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,15 +35,15 @@ class Reached:
     """A value that the question names, or that a call determines."""
 
     type: str
-    """As of `made.Typed`."""
+    """As in `made.Typed`."""
     value: JSON
     calls: frozenset[int]
     """All calls of its derivation."""
     named: int
-    """A bit for each value of the question that the derivation uses."""
+    """Bit set of the question's values that the derivation uses."""
     by: Call | None = None
     leaf: int = 0
-    """Which of the leaves that the call determines."""
+    """Index among the leaves that the call determines."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,26 +52,27 @@ class Call:
 
     tool: str
     given: tuple[tuple[int, Reached], ...]
-    """What was reached before, by the position of the parameter."""
+    """Previously reached values, by the index of the parameter."""
     chosen: Puts
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a search comes to."""
+    """Result of a search."""
 
     shortcut: Reached | None
-    """The answer from fewer calls than the plan's; the search ends there."""
+    """The answer reached by fewer calls than the plan's, which ends the search; None if there is
+    none."""
     fewer: frozenset[JSON]
-    """Values of the answer's type from fewer calls."""
+    """Values of the answer's type reached by fewer calls."""
     calls: int
-    """Looked at."""
+    """Number of calls examined."""
     complete: bool
-    """Whether that were all."""
+    """Whether all calls were examined."""
 
 
 def named_values(asked: Expression, world: World) -> list[Reached]:
-    """What a question names: names or codes of entities, bounds, categories."""
+    """Return the values that a question names: names or codes of entities, bounds, categories."""
     values: dict[tuple[str, JSON], None] = {}
     for node in nodes(asked):
         if isinstance(node, Named):
@@ -90,19 +92,19 @@ def named_values(asked: Expression, world: World) -> list[Reached]:
 
 @dataclass(frozen=True)
 class _Tool:
-    """A tool as the search sees it."""
+    """A tool in the form that the search uses."""
 
     made: MadeTool
 
     @cached_property
     def inputs(self) -> list[tuple[int, str]]:
-        """Positions and types of the parameters that take what was reached."""
+        """Indexes and types of the parameters that take reached values."""
         roles = {Role.KEY, Role.LINK, Role.VALUE}
         return [(at, p.takes) for at, p in enumerate(self.made.params) if p.role in roles]
 
     @cached_property
     def partners(self) -> dict[int, list[tuple[int, str]]]:
-        """What a call can be given beside a parameter: the first of two, or a second link."""
+        """Parameters that combine with each parameter: the other of two, or a second link."""
         params = self.made.params
         return {
             at: [
@@ -124,7 +126,7 @@ class _Tool:
 
     @cache  # noqa: B019 -- as long as the tool
     def enough(self, given: tuple[int, ...]) -> bool:
-        """Whether these parameters are all that a call has to be given."""
+        """Whether these parameters are all that a call must have."""
         arguments = {self.made.params[at].argument for at in given}
         return all(
             param.argument in arguments
@@ -157,7 +159,7 @@ class _Tool:
         return True
 
     def gives(self, at: int | None = None) -> set[str]:
-        """Types that results may hold where the parameter at this place is given."""
+        """Return types that results may have if the parameter at this index is given."""
         match self.made.shape:
             case Shape.CONVERT:
                 units = [self.made.params[at].of] if at is not None else []
@@ -177,7 +179,7 @@ class _Tool:
 
 
 class Explorer:
-    """Searches over one world's tools, which share the results of their calls."""
+    """Searches over one world's tools; the searches share the results of calls."""
 
     def __init__(self, toolbox: Toolbox) -> None:
         self._tools = {name: _Tool(made) for name, made in toolbox.all.items()}
@@ -192,20 +194,20 @@ class Explorer:
         calls: int,
         most: int = MOST_CALLS,
     ) -> Searched:
-        """Everything that fewer calls than `calls` determine.
+        """Find everything that fewer than `calls` calls determine.
 
         Args:
-            offered: names of tools.
-            named: what the question names.
-            answer: its type and value.
-            calls: of the plan.
-            most: calls that are looked at.
+            offered: names of the tools on offer.
+            named: values that the question names.
+            answer: type and value of the answer.
+            calls: number of calls in the plan.
+            most: maximum number of calls examined.
         """
         tools = [self._tools[name] for name in offered]
         return _Search(self, tools, named, answer, calls, most).searched()
 
     def leaves(self, tool: _Tool, puts: Puts) -> list[Leaf]:
-        """What the calls with these values determine, over all choices."""
+        """Return what the calls with these values determine, over all choices."""
         key = (tool.made.name, puts)
         if key not in self._results:
             leaves: dict[tuple[str, JSON], Leaf] = {}
@@ -214,17 +216,17 @@ class Explorer:
                 for at, (kind, value) in enumerate(determined(tool.made, puts + chosen)):
                     leaves.setdefault((kind, value), (number, kind, value, chosen, at))
                 if tool.made.shape is Shape.FIND and ("number", 0) in leaves:
-                    break  # Nothing fits, in whatever order.
+                    break  # Nothing fits, whatever the order.
             self._results[key] = list(leaves.values())
         return self._results[key]
 
 
 Leaf: TypeAlias = tuple[int, str, JSON, Puts, int]
-"""The call's number, type and value, what was chosen, and the leaf's place."""
+"""Number of the call, type and value, choices, and index of the leaf."""
 
 
 def determined(made: MadeTool, puts: Puts) -> list[tuple[str, JSON]]:
-    """Types and values of the leaves of a call that are not picked; none where it fails."""
+    """Return types and values of a call's leaves that are not picked; empty if the call fails."""
     arguments: dict[str, JSON] = {}
     for at, value in puts:
         made.params[at].put(arguments, value)
@@ -238,12 +240,12 @@ def determined(made: MadeTool, puts: Puts) -> list[tuple[str, JSON]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pending:
-    """Calls with what they are given, for all choices."""
+    """Calls with given values, for all choices."""
 
     tool: _Tool
     given: tuple[tuple[int, Reached], ...]
     calls: frozenset[int]
-    """Made before."""
+    """Previously made calls."""
     named: int
 
 
@@ -256,9 +258,9 @@ class _Search:
     calls: int
     most: int
     pending: dict[int, list[_Pending]] = field(default_factory=lambda: defaultdict(list))
-    """By what their results cost."""
+    """Pending calls by the cost of their results."""
     reached: dict[str, list[Reached]] = field(default_factory=lambda: defaultdict(list))
-    """By type."""
+    """Reached values by type."""
     looked: int = 0
     _keys: set[tuple[str, JSON, int]] = field(default_factory=set)
     _conditions: dict[str, list[tuple[tuple[tuple[int, Reached], ...], int]]] = field(
@@ -266,7 +268,7 @@ class _Search:
     )
 
     def searched(self) -> Searched:
-        """Search, the cheapest first."""
+        """Run the search in order of cost."""
         for value in self.named:
             self._use(value)
         fewer: set[JSON] = set()
@@ -283,7 +285,7 @@ class _Search:
         return Searched(None, frozenset(fewer), self.looked, self.looked < self.most)
 
     def _results(self, cost: int) -> Iterator[Reached]:
-        """What the calls give that were put off to this cost, and nothing reached before."""
+        """Yield new values from the calls pending at this cost."""
         for calls in self.pending.pop(cost, ()):
             puts = tuple((at, source.value) for at, source in calls.given)
             self.looked += len(calls.tool.choices)
@@ -302,7 +304,7 @@ class _Search:
                 yield Reached(kind, value, calls.calls | {number}, calls.named, by, leaf)
 
     def _use(self, value: Reached) -> None:
-        """Put off every call that takes the value, alone or with another reached before."""
+        """Schedule every call that takes the value, alone or with a previously reached one."""
         for tool, at, away in self._takers.get(value.type, ()):
             most = self.calls - away - 2
             if len(value.calls) > most:
@@ -322,15 +324,15 @@ class _Search:
     def _put(
         self, tool: _Tool, given: tuple[tuple[int, Reached], ...], calls: frozenset[int], named: int
     ) -> None:
-        """Put off calls to their cost."""
+        """Schedule calls by their cost."""
         for bounds, bits in self._bounds(tool):
             if not bits & named:
                 pending = _Pending(tool, given + bounds, calls, named | bits)
                 self.pending[len(calls) + 1].append(pending)
 
     def _bounds(self, tool: _Tool) -> list[tuple[tuple[tuple[int, Reached], ...], int]]:
-        """The conditions that the question's values make for a tool, none, each, and two; with the
-        bits of those values.
+        """Return the sets of up to two conditions that the question's values allow for a tool,
+        with the bits of those values.
         """
         name = tool.made.name
         if name not in self._conditions:
@@ -353,8 +355,8 @@ class _Search:
 
     @cached_property
     def _takers(self) -> dict[str, list[tuple[_Tool, int, int]]]:
-        """Tools and their parameters by the type that these take, with how far the results are
-        from the answer's type.
+        """Tools and parameters by the type they take, with the distance from their results to
+        the answer's type.
         """
         takers: dict[str, list[tuple[_Tool, int, int]]] = defaultdict(list)
         for tool in self.tools:
@@ -365,7 +367,7 @@ class _Search:
 
     @cached_property
     def _away(self) -> dict[str, int]:
-        """Calls from a value of a type to one of the answer's, at least; no way, no entry."""
+        """Minimum number of calls from each type to the answer's; unconnected types are missing."""
         away = {self.answer[0]: 0}
         for step in range(1, self.calls):
             away |= {
@@ -378,14 +380,15 @@ class _Search:
 
 
 def _bound(param: Param, value: Reached) -> bool:
-    """Whether a value of the question may be a condition's."""
+    """Whether a value of the question can be used in a condition."""
     if param.choices:
         return value.type == "category" and value.value in param.choices
     return value.type == param.takes
 
 
 def again(reached: Reached, toolbox: Toolbox) -> JSON:
-    """The value of the same derivation with the tools of another world; None where there is none.
+    """Return the value of the same derivation with the tools of another world; None if there is
+    none.
 
     Raises:
         KeyError: that world lacks one of the tools.

@@ -1,8 +1,8 @@
-"""Which sentences a question has.
+"""Divide a question into sentences.
 
-A long expression is cut into sentences, each of which introduces one entity ("Take the longest
-ship registered at Velmora Haven.") that a later one refers back to ("that ship"). A sentence says
-two relations and one superlative at most. Only the last one asks.
+A long expression is cut into sentences, each of which introduces one entity ("Take the longest ship
+registered at Velmora Haven.") to which a later one refers back ("that ship"). A sentence has at
+most two relations and one superlative. Only the last one asks.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ from toolhop_tools.worlds.expression import (
 from toolhop_tools.worlds.world import World
 
 NEAR = 2
-"""Sentences from one that introduces an entity to one that says "that ship"; further on, a label
-says which."""
+"""Maximum distance, in sentences, at which "that ship" can refer back; beyond it, a label is
+used."""
 LONGEST = 2.0
-"""Relations in a sentence at most; a condition is half a one."""
+"""Maximum number of relations in a sentence; a condition counts as half."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which entities get a sentence of their own, and how later ones refer to them."""
+    """Entities with sentences of their own, and how later sentences refer to them."""
 
     asked: Expression
     steps: tuple[Entity, ...] = ()
-    """Entities in the order in which they are introduced."""
+    """Entities in the order of their introduction."""
     back: dict[Expression, str] = field(default_factory=dict)
-    """``that ship``, of each entity that is introduced."""
+    """Back-reference for each introduced entity, such as ``that ship``."""
     labelled: tuple[Entity, ...] = ()
-    """Entities that are introduced by a label, ``ship A``."""
+    """Entities introduced by a label, such as ``ship A``."""
     pair: tuple[Entity, ...] = ()
-    """Two that are compared and introduced together, or none."""
+    """Two compared entities that are introduced together; may be empty."""
     values: dict[Entity, Named] = field(default_factory=dict)
-    """Entities that are named in the place of the phrase."""
+    """Entities that are replaced by their names."""
 
 
 def planned(asked: Expression, world: World, drawn: random.Random) -> Plan:
-    """The plan with the fewest sentences that are short and refer back without a label."""
-    # In this order each thread is told to its end before the next one begins.
+    """Return the plan with the fewest sentences that are short and refer back without a label."""
+    # In this order each branch is finished before the next one begins.
     able = [node for node in nodes(asked)[:-1] if isinstance(node, Follow | Pick | Which)]
     best: list[Plan] = []
     least = math.inf
@@ -76,7 +76,7 @@ def planned(asked: Expression, world: World, drawn: random.Random) -> Plan:
 
 
 def _cost(plan: Plan, world: World) -> float:
-    """Sentences; a label counts as three more, a pair as half of it, what is bad as a hundred."""
+    """Return the number of sentences plus penalties: 3 per label, 1.5 for a pair, 100 per fault."""
     cost = len(plan.steps) + 3.0 * len(plan.labelled) + 1.5 * bool(plan.pair)
     for step in (*plan.steps, plan.asked):
         said = list(_said(step, plan.back))
@@ -88,7 +88,7 @@ def _cost(plan: Plan, world: World) -> float:
 
 
 def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> float:
-    """What a node adds to the cost where a part of it is long."""
+    """Return the penalty for a node with long parts."""
     long = sum(is_long(part, plan.back) for part in parts(node))
     uncut = [part for part in parts(node) if part not in plan.back]
     phrases = sum(not isinstance(part, Named) for part in uncut)
@@ -124,7 +124,7 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
 
 
 def _ends_in_a_verb(asked: Expression, world: World) -> bool:
-    """Whether a question goes around what it asks about: "when was it built"."""
+    """Whether a question encloses its subject: "when was it built"."""
     if isinstance(asked, Read):
         read = world.domain.attribute(asked.type, asked.attribute)
         return bool(read.verb or read.counted)
@@ -132,7 +132,7 @@ def _ends_in_a_verb(asked: Expression, world: World) -> bool:
 
 
 def _weight(node: Expression) -> float:
-    """Relations, or half of one for each condition."""
+    """Return the number of relations, plus half of one for each condition."""
     match node:
         case Pick(links=links) | Total(links=links):
             return len(links) + len(node.conditions) / 2
@@ -143,14 +143,14 @@ def _weight(node: Expression) -> float:
 
 
 def is_long(node: Expression, back: dict[Expression, str]) -> bool:
-    """Whether a phrase cannot stand in the middle."""
+    """Whether a phrase is too long for the middle of a sentence."""
     if isinstance(node, Follow) and node not in back:
         node = node.of
     return not isinstance(node, Named) and node not in back
 
 
 def _said(node: Expression, back: dict[Expression, str]) -> Iterator[Expression]:
-    """The nodes that the sentence of one says, without those that it refers back to."""
+    """Yield the nodes in the sentence of a node, without those to which it refers back."""
     yield node
     for part in parts(node):
         if part not in back:
@@ -158,7 +158,7 @@ def _said(node: Expression, back: dict[Expression, str]) -> Iterator[Expression]
 
 
 def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
-    """How entities that get sentences of their own are introduced and referred to."""
+    """Plan how entities with their own sentences are introduced and referred to."""
     back: dict[Expression, str] = dict.fromkeys(cuts, "")
     both = [parts(node) for node in nodes(asked) if isinstance(node, Which | Gap)]
     pair = next((ends for ends in both if all(_pairs(end, back, world) for end in ends)), ())
@@ -179,7 +179,7 @@ def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
                 labelled.append(part)
         for node in _said(step, back):
             if isinstance(node, Entity):
-                called = {noun_of(node, world)}  # also of a name, as it may be what was meant
+                called = {noun_of(node, world)}  # a name could be meant too
                 if isinstance(node, Follow):
                     called.add(world.domain.relation(node.type, node.relation).noun)
                 nouns.update(called)
@@ -190,7 +190,7 @@ def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> Plan:
 
 
 def _pairs(node: Entity, back: dict[Expression, str], world: World) -> bool:
-    """Whether an entity has a sentence of its own that can begin with "one is"."""
+    """Whether an entity has its own sentence that can begin with "one is"."""
     if node in back and isinstance(node, Pick) and node.rank and not repeated(node, world):
         ranked = world.domain.attribute(node.type, node.rank.attribute)
         return bool(superlative(ranked, most=node.rank.most))
@@ -198,17 +198,17 @@ def _pairs(node: Entity, back: dict[Expression, str], world: World) -> bool:
 
 
 def noun_of(node: Entity, world: World) -> str:
-    """What an entity is called by its type."""
+    """Return the noun of an entity's type."""
     return world.domain.types[type_of(node, world)].noun
 
 
 def superlative(of: Attribute, *, most: bool) -> str:
-    """An adjective, ``longest``; empty where the attribute has none."""
+    """Return a superlative adjective such as ``longest``; empty if the attribute has none."""
     return of.most if most else of.least
 
 
 def said_with_whose(node: Pick, world: World) -> bool:
-    """Whether what a pick chooses from is told in a clause, "whose cast included Asta"."""
+    """Whether the candidates of a pick are described in a clause: "whose cast included Asta"."""
     return any(
         world.domain.relation(node.type, link.relation).linked.startswith(("who", "that"))
         for link in node.links
@@ -217,7 +217,7 @@ def said_with_whose(node: Pick, world: World) -> bool:
 
 
 def repeated(node: Pick, world: World) -> str:
-    """The verb that both a relation and the rank of a pick have, "discovered by Asta"; or empty."""
+    """Return the verb shared by a relation and the rank, as in "discovered by Asta"; or empty."""
     if node.rank is None:
         return ""
     ranked = world.domain.attribute(node.type, node.rank.attribute)

@@ -1,4 +1,4 @@
-"""What is made, as text: ``seed=7,items=200,hops=3-5``; tiers, and benchmarks of fixed specs."""
+"""Specs of generated data sets as text: ``seed=7,items=200,hops=3-5``; tiers and benchmarks."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from toolhop_tools.worlds.domain import domains
 from toolhop_tools.worlds.knobs import Joins, Knobs, Near, Style
 
 MOST = 10**9
-"""Of a whole number."""
+"""Maximum of a whole number."""
 ITEMS = 200
-"""Items where no number is given."""
+"""Default number of items."""
 FIELD = "world"
-"""Field of an item's row with its `reference`."""
+"""Field of an item's row that contains its `reference`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Items of equal knobs; the same spec and version of the generator make the same items."""
+    """Items with the same knobs; one spec and generator version always make the same items."""
 
     seed: int = 0
     items: int = ITEMS
     knobs: Knobs = field(default_factory=Knobs)
     tier: int = 0
-    """The tier that the knobs are of; 0 for none."""
+    """Tier of the knobs; 0 for none."""
 
     def id_of(self, index: int) -> str:
-        """The id of an item by its index, from 0: ``w7-12``; of a tier ``w7t2-12``."""
+        """Return the id of an item by its index, from 0: ``w7-12``, or with a tier ``w7t2-12``."""
         return f"w{self.seed}{f't{self.tier}' if self.tier else ''}-{index}"
 
     def reference(self, index: int, generator: int) -> dict[str, JSON]:
-        """What it takes to make an item again; stands in the item's row under `FIELD`."""
+        """Return what is needed to make an item again; stored in the item's row under `FIELD`."""
         place: dict[str, JSON] = {"seed": self.seed, "tier": self.tier, "index": index}
         return {"generator": generator, **place, "knobs": knobs_text(self.knobs)}
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Specs one after another: what a data set is made of."""
+    """Consecutive specs that make up a data set."""
 
     text: str
-    """Canonical: `parse` reads it as this series."""
+    """Canonical text, which `parse` reads as this series."""
     specs: tuple[Spec, ...]
 
     def __len__(self) -> int:
         return sum(spec.items for spec in self.specs)
 
     def place(self, index: int) -> tuple[Spec, int]:
-        """An item's spec, and its index there.
+        """Return an item's spec, and its index there.
 
         Raises:
             IndexError: there is no such item.
@@ -67,7 +67,7 @@ class Series:
         raise IndexError(index)
 
     def index_of(self, identity: str) -> int:
-        """The index of the item of an id.
+        """Return the index of the item with an id.
 
         Raises:
             ValueError: there is no such item.
@@ -98,8 +98,8 @@ TIERS: tuple[Knobs, ...] = (
         failures=1,
     ),
 )
-"""From the easiest to the hardest. In the last one branches meet, lists run over pages, tools have
-near twins and fail at first, and keys and units differ between calls."""
+"""Knobs from the easiest tier to the hardest. In the last one, branches meet, lists have pages,
+tools have twins and fail at first, and keys and units differ between calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +108,14 @@ class Benchmark:
 
     seed: int
     items: int
-    """Of each tier."""
+    """Number of items per tier."""
     tiers: tuple[Knobs, ...]
     generator: int
     """Version of the generator that makes its items."""
 
 
 BENCHMARKS: Mapping[str, Benchmark] = {"worlds-2026.11": Benchmark(202611, 100, TIERS, 1)}
-"""By name. What a name stands for never changes."""
+"""Benchmarks by name. The meaning of a name never changes."""
 
 
 # -- settings as text ------------------------------------------------------------------------------
@@ -123,12 +123,12 @@ BENCHMARKS: Mapping[str, Benchmark] = {"worlds-2026.11": Benchmark(202611, 100, 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a setting is written."""
+    """Text format of a setting."""
 
     about: str
     allowed: str
     read: Callable[[str], Any]
-    """Raises ValueError."""
+    """Parser; raises ValueError."""
     write: Callable[[Any], str] = str
 
 
@@ -199,12 +199,12 @@ SETTINGS: Mapping[str, Setting] = {
     "tier": _range("Settings of a tier, or tiers in turn; other settings win.", 1, len(TIERS)),
     **KNOBS,
 }
-"""All that a text can set."""
+"""All settings that a text can contain."""
 NAMES = ", ".join(f"{name}=" for name in SETTINGS)
 
 
 def knobs_text(knobs: Knobs) -> str:
-    """All knobs as text, those with their defaults too."""
+    """Format all knobs as text, including defaults."""
     values = [(name, getattr(knobs, name), setting) for name, setting in KNOBS.items()]
     return ",".join(
         f"{name}={setting.write(value)}" for name, value, setting in values if value != ()
@@ -212,7 +212,7 @@ def knobs_text(knobs: Knobs) -> str:
 
 
 def referred(item: Item) -> tuple[Spec, int] | None:
-    """The spec and index that an item's `Spec.reference` names; None where it has none."""
+    """Return the spec and index in an item's `Spec.reference`; None if it has none."""
     fields: Any = item.extra.get(FIELD)
     try:
         knobs = parse(fields["knobs"]).specs[0].knobs
@@ -222,14 +222,14 @@ def referred(item: Item) -> tuple[Spec, int] | None:
 
 
 def parse(text: str) -> Series:
-    """The series of a text.
+    """Parse a text into a series.
 
     Args:
-        text: settings as ``seed=7,items=200,hops=3-5``, empty for all defaults; or a benchmark's
-            name, alone or with tiers: ``worlds-2026.11,tier=1-2``, ``2026.11``.
+        text: settings such as ``seed=7,items=200,hops=3-5``, empty for all defaults; or a
+            benchmark's name, alone or with tiers: ``worlds-2026.11,tier=1-2``, ``2026.11``.
 
     Raises:
-        BadChoice: says what is allowed.
+        BadChoice: the message says what is allowed.
     """
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     name = _benchmark(parts.pop(0), text) if parts and "=" not in parts[0] else ""

@@ -1,6 +1,6 @@
 """A second engine: a world as an SQLite database, each expression as one SQL query.
 
-It is written from what `expression` says of each node and shares no code with `evaluate`: where the
+It is based on the descriptions of nodes in `expression` and shares no code with `evaluate`: if the
 two differ, one of them is wrong.
 """
 
@@ -38,7 +38,7 @@ COMPARED = {Test.ABOVE: ">", Test.BELOW: "<", Test.IS: "="}
 
 
 class Database:
-    """A world in memory: a table for each type and one for each relation of many."""
+    """A world in memory: a table for each type, and one for each relation of many."""
 
     def __init__(self, world: World) -> None:
         self.domain = world.domain
@@ -74,10 +74,10 @@ class Database:
         )
 
     def value(self, asked: Expression) -> Value:
-        """The value of an expression, as `evaluate` gives it.
+        """Return the value of an expression, as `evaluate` does.
 
         Raises:
-            Undefined: no entity or several fit, two tie, or fewer than two are summed up.
+            Undefined: no entity or several fit, two tie, or fewer than two can be aggregated.
         """
         query = _Query(self.domain)
         last = query.value(asked)
@@ -105,10 +105,10 @@ class _Query:
 
     domain: Domain
     entities: list[str] = field(default_factory=list)
-    """A named table of each entity, in order: nested, they are soon too deep for SQLite's parser.
-    """
+    """Named subqueries, one per entity, in order: nested ones soon exceed the depth of SQLite's
+    parser."""
     bound: dict[str, Value] = field(default_factory=dict)
-    """The parameters."""
+    """Values of the query's parameters."""
 
     def value(self, asked: Expression) -> str:
         match asked:
@@ -142,7 +142,7 @@ class _Query:
                 return f"SELECT {self.entity(asked)}"
 
     def entity(self, asked: Entity) -> str:
-        """A scalar: the entity's name; NULL unless exactly one fits."""
+        """Return a scalar query for the entity's name; NULL unless exactly one fits."""
         match asked:
             case Named(kind, name):
                 rows = f"SELECT name FROM {_quoted(kind)} WHERE name = {self._bind(name)}"
@@ -169,14 +169,14 @@ class _Query:
         return f"(SELECT name FROM {table})"
 
     def _both(self, kind: str, first: Entity, second: Entity) -> str:
-        """Two entities, as ``a`` and ``b``."""
+        """Return a FROM clause with two entities, as ``a`` and ``b``."""
         ends = f"a.name = {self.entity(first)} AND b.name = {self.entity(second)}"
         return f"{_quoted(kind)} a, {_quoted(kind)} b WHERE {ends}"
 
     def _members(
         self, kind: str, links: tuple[Link, ...], conditions: tuple[Condition, ...]
     ) -> str:
-        """A table with what is linked so and meets the conditions."""
+        """Return a FROM clause for the entities that meet these links and conditions."""
         where = ["TRUE", *(self._linked(kind, link) for link in links)]
         where += [
             f"{_quoted(condition.attribute)} {COMPARED[condition.test]} "
@@ -204,11 +204,11 @@ class _Query:
 
 
 def _quoted(name: str) -> str:
-    """A table or column; in double quotes SQLite would read a misspelt one as a text."""
+    """Quote a table or column; SQLite would read a misspelt name in double quotes as text."""
     return f"[{name}]"
 
 
 def _tenths(over: int, under: int) -> float:
-    """A fraction to one decimal, half to even."""
+    """Round a fraction to one decimal, half to even."""
     tenths, rest = divmod(10 * over, under)
     return (tenths + (2 * rest > under or (2 * rest == under and tenths % 2 == 1))) / 10

@@ -1,4 +1,4 @@
-"""How each style of tools names things, refuses and wraps what it returns."""
+"""How each style of tools chooses names, rejects arguments and wraps results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolhop_tools.worlds.units import UNITS
 from toolhop_tools.worlds.world import CODE, NAME
 
 MOST_NAME_CHARS = 64
-"""Of a tool's name, as OpenAI's API has it."""
+"""Maximum length of a tool's name in OpenAI's API."""
 _WORDS = """
 above below code columns conditions equal_to field field_b filter_by first first_date found
 from_unit limit name order order_by page row second second_date size sort_by statistic to_unit total
@@ -46,7 +46,8 @@ initials: get_initials | initials_of_name | initials | text_service_initials | n
 digits: get_code_number | number_in_code | code_number | text_service_code_number | code_digits
 list: list_{plural} | browse_{plural} | all_{plural} | {type}_service_list | scan_{plural}
 """
-"""Names of functions by shape: two of records, then one each of values, service and tables."""
+"""Patterns of function names by shape: two for records, then one each for values, service,
+tables."""
 _NAMES: Mapping[str, list[str]] = {
     shape: names.split(" | ")
     for shape, names in (
@@ -58,12 +59,12 @@ _COLUMNS = {Style.RECORDS: (0, 1), Style.VALUES: (2,), Style.SERVICE: (3,), Styl
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Which of several records of one world a tool reads."""
+    """Which of several registers of one world a tool reads."""
 
     word: str = ""
-    """The word that marks the register in tool names; empty for no mark."""
+    """Word that marks the register in tool names; empty for none."""
     about: str = ""
-    """A sentence of their documents."""
+    """Sentence in their documentation."""
 
 
 REGISTERS = (
@@ -91,41 +92,41 @@ REGISTERS = (
         ),
     ),
 )
-"""The register that questions ask for, and that of its twins. No rule by names alone tells which
-is which: either may have a word in its names, or both."""
+"""The register that questions ask for, and that of its twins. No rule by names alone
+distinguishes them: either may have a word in its names, or both."""
 
 
 def slug(text: str) -> str:
-    """A noun as part of a name: ``home harbour`` is ``home_harbour``."""
+    """Turn a noun into a part of a name: ``home harbour`` becomes ``home_harbour``."""
     letters = "".join(letter if letter.isalnum() else " " for letter in text.lower())
     return "_".join(letters.split())
 
 
 def camel(text: str) -> str:
-    """``home harbour`` is ``homeHarbour``."""
+    """Turn a noun into camel case: ``home harbour`` becomes ``homeHarbour``."""
     head, *tail = slug(text).split("_")
     return head + "".join(word.capitalize() for word in tail)
 
 
 @dataclass(frozen=True)
 class Surface:
-    """A style, and what a seed chose in it."""
+    """A style, with the choices drawn within it."""
 
     style: Style
     domain: Domain
     keyed: frozenset[str]
-    """Types that tools refer to by code; the others go by name."""
+    """Types to which tools refer by code; others are referred to by name."""
     variant: int = 0
-    """Which names of functions; any number."""
+    """Selects among function names; any number."""
     register: Register = Register()
-    """What the tools read, where there are several."""
+    """Register that the tools read, if there are several."""
     page: int = 0
-    """Rows of a page of results; 0 for one page."""
+    """Rows per page of results; 0 for no paging."""
 
     # -- names ------------------------------------------------------------------------------
 
     def function(self, shape: Shape, kind: str = "", **parts: str) -> str:
-        """A tool's name."""
+        """Return a tool's name."""
         columns, word = _COLUMNS[self.style], self.register.word if kind else ""
         before, after = (f"{word} ", "") if self.variant // 2 % 2 else ("", f"_{word}")
         if kind:
@@ -137,25 +138,25 @@ class Surface:
         return name[:MOST_NAME_CHARS]
 
     def argument(self, text: str) -> str:
-        """A parameter's name."""
+        """Return a parameter's name."""
         return camel(text) if self.style is Style.SERVICE else slug(text)
 
     def form(self, kind: str) -> str:
-        """What identifies an entity of the type to tools: its code or its name."""
+        """Return the field by which tools identify entities of the type: the code or the name."""
         return CODE if kind in self.keyed else NAME
 
     def shown(self, kind: str) -> list[str]:
-        """What names an entity in a result that has no more of it."""
+        """Return the fields that stand for an entity in a result without other fields."""
         return [CODE, NAME] if kind in self.keyed else [NAME]
 
     def key_type(self, kind: str) -> str:
-        """The same as a type of values."""
+        """Return the type of the key's values."""
         return f"{kind} code" if kind in self.keyed else kind
 
     # -- columns ----------------------------------------------------------------------------
 
     def keys(self, kind: str) -> list[Column]:
-        """The columns that identify an entity, the tools' key first."""
+        """Return the columns that identify an entity, the tools' key first."""
         of = self.domain.types[kind]
         name, code = Column(NAME, NAME, kind, "name"), Column(CODE, CODE, f"{kind} code", "code")
         if not of.code:
@@ -163,7 +164,7 @@ class Surface:
         return [code, name] if kind in self.keyed else [name, code]
 
     def attributes(self, kind: str, *kinds: Kind) -> list[Column]:
-        """Columns of a type's attributes, of these kinds or all."""
+        """Return the columns of a type's attributes, of these kinds or all."""
         return [
             Column(name, self._attribute(kind, name, of), of.type, of.noun)
             for name, of in self.domain.types[kind].attributes.items()
@@ -189,7 +190,7 @@ class Surface:
         return self.argument(f"{kind} {text}") if taken else name
 
     def relations(self, kind: str) -> list[Column]:
-        """Columns of a type's own relations."""
+        """Return the columns of a type's own relations."""
         return [
             Column(
                 name,
@@ -202,7 +203,7 @@ class Surface:
         ]
 
     def links(self, kind: str) -> list[tuple[Column, str]]:
-        """Columns of all that entities of a type are found by, with the type of the other end."""
+        """Return the columns of all links by which entities are found, with the linked type."""
         own = [
             (column, self.domain.relation(kind, column.of).to) for column in self.relations(kind)
         ]
@@ -225,12 +226,12 @@ class Surface:
     # -- source -----------------------------------------------------------------------------
 
     def refusal(self, code: str, message: str, hint: str = "") -> str:
-        """The statement with which a tool refuses.
+        """Return the statement by which a tool rejects a call.
 
         Args:
             code: ``NOT_FOUND`` or ``BAD_ARGUMENT``.
-            message: the inside of an f-string.
-            hint: what to do, likewise.
+            message: content of an f-string.
+            hint: what to do, in the same form.
         """
         if self.service:
             inner = f'{{"code": "{code}", "message": f"{message}"}}'
@@ -239,16 +240,16 @@ class Surface:
         return f'raise {"LookupError" if code == "NOT_FOUND" else "ValueError"}(f"{told}")'
 
     def gives(self, data: str) -> str:
-        """The statement with which a tool returns an expression."""
+        """Return the statement by which a tool returns an expression."""
         return f'return {{"ok": True, "data": {data}}}' if self.service else f"return {data}"
 
     @property
     def service(self) -> bool:
-        """Whether results are wrapped and errors are results."""
+        """Whether results are wrapped and errors are returned."""
         return self.style is Style.SERVICE
 
     def cells(self, **values: str) -> str:
-        """The expression of a result of one row, by the names of its cells, the main one first."""
+        """Return the expression for a result of one row, by cell name, the main cell first."""
         match self.style:
             case Style.VALUES:
                 return next(iter(values.values()))
@@ -259,7 +260,7 @@ class Surface:
                 return "{" + ", ".join(f'"{name}": {value}' for name, value in values.items()) + "}"
 
     def cell_path(self, name: str, names: Sequence[str]) -> Path:
-        """Where in such a result a cell stands."""
+        """Return the path to a cell in such a result."""
         match self.style:
             case Style.VALUES:
                 return ()
@@ -276,13 +277,13 @@ class Surface:
         return _ORDERS[self.style]
 
     def rows_name(self, kind: str) -> str:
-        """Under which a list of entities stands in a result that is an object."""
+        """Return the key of a list of entities in a result that is an object."""
         return "items" if self.service else slug(self.domain.types[kind].plural)
 
     # -- results ----------------------------------------------------------------------------
 
     def typed(self, tool: MadeTool, result: JSON, arguments: Mapping[str, JSON]) -> list[Typed]:
-        """The leaves of a result."""
+        """Return the leaves of a result."""
         data: Any = result
         if self.service:
             if not data["ok"]:
@@ -307,7 +308,7 @@ class Surface:
         return [] if value is None else [Typed(self._main(tool, arguments), value, picked=False)]
 
     def _main(self, tool: MadeTool, arguments: Mapping[str, JSON]) -> str:
-        """Type of the one value that a tool gives."""
+        """Return the type of the single value that a tool returns."""
         match tool.shape:
             case Shape.COMPARE:
                 return self.key_type(tool.type)
@@ -325,7 +326,7 @@ class Surface:
                 return difference(tool.types[str(arguments["field"])])
 
     def _listed(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
-        """A list's leaves. The first of a sorted list is no pick, unless the second ties."""
+        """Yield a list's leaves. The first of a sorted list is no pick, unless the second ties."""
         by = arguments.get(self.order.by)
         types = tool.types
         key = tool.columns[0].name
@@ -355,18 +356,18 @@ class Surface:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How a style's tools are asked to sort."""
+    """Arguments by which a style's tools sort."""
 
     by: str
-    """Argument that names the field."""
+    """Argument for the field."""
     way: str
-    """Argument that says which way."""
+    """Argument for the direction."""
     ways: tuple[JSON, JSON]
-    """Ascending, descending; the first is the default."""
+    """Values for ascending and descending; the first is the default."""
 
     @property
     def reverse(self) -> str:
-        """An expression that is true where the greatest comes first."""
+        """Expression that is true if the greatest comes first."""
         return self.way if isinstance(self.ways[1], bool) else f'{self.way} == "{self.ways[1]}"'
 
 
@@ -379,7 +380,7 @@ _ORDERS = {
 
 
 def quoted(text: str) -> str:
-    """As a literal in double quotes."""
+    """Return the text as a literal in double quotes."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""All tools of a world in one style."""
+"""Make all tools of a world in one style."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ SAME_EVERYWHERE = {Shape.IDENTIFY, Shape.LIST, *COMPUTING}
 
 
 def toolbox(world: World, style: Style, knobs: Knobs, seed: str) -> Toolbox:
-    """All tools of a world.
+    """Make all tools of a world.
 
     Args:
-        world: whose tables they hold.
-        style: of all of them.
-        knobs: `listing`, `page`, `codes` and `near` count here.
-        seed: of what the style leaves open.
+        world: the world whose tables they contain.
+        style: style of all tools.
+        knobs: only `listing`, `page`, `codes` and `near` matter here.
+        seed: seed of the choices within the style.
 
     Raises:
-        ValueError: two tools would have one name.
+        ValueError: two tools would have the same name.
     """
     drawn = random.Random(f"{seed} tools")
     coded = [kind for kind, of in world.domain.types.items() if of.code]
@@ -54,7 +54,7 @@ def toolbox(world: World, style: Style, knobs: Knobs, seed: str) -> Toolbox:
 
 
 def _made(world: World, surface: Surface, listing: bool) -> Iterator[MadeTool]:
-    """The tools, type by type; then those of no type."""
+    """Yield the tools, type by type; then those of no type."""
     lookup, worked = LookupMaker(world, surface), WorkedMaker(world, surface)
     for kind, of in world.domain.types.items():
         yield lookup.record(kind, of)

@@ -1,4 +1,4 @@
-"""Tools that look up: one entity by its keys, several by what they are linked to, or all."""
+"""Lookup tools: one entity by its keys, several by their links, or all."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from toolhop_tools.worlds.render import LISTED
 from toolhop_tools.worlds.surface import Order, slug
 
 NARROW = frozenset({Style.VALUES, Style.SERVICE})
-"""Styles with a tool for each link; the others have one for each type."""
+"""Styles with one tool per link; the others have one per type."""
 UNMATCHED = "If nothing matches or a name or code is unknown"
 
 
 class LookupMaker(Filters):
-    """Makes the tools that look up."""
+    """Makes lookup tools."""
 
     def record(self, kind: str, of: EntityType) -> MadeTool:
-        """An entity's fields, by its key."""
+        """Make a tool that returns an entity's fields by its key."""
         surface, arguments = self.surface, Arguments()
         keys = surface.keys(kind)
         columns = [*keys, *surface.attributes(kind), *surface.relations(kind)]
@@ -40,7 +40,7 @@ class LookupMaker(Filters):
         return self.made(Shape.RECORD, kind, description, arguments, columns, reads)
 
     def identify(self, kind: str, of: EntityType) -> MadeTool:
-        """An entity's key, by its other identifier."""
+        """Make a tool that returns an entity's key by its other identifier."""
         surface, arguments = self.surface, Arguments()
         key, other = surface.keys(kind)
         param = Param(Role.KEY, "", other.name, other.type, required=True)
@@ -55,7 +55,7 @@ class LookupMaker(Filters):
         )
 
     def match(self, kind: str, of: EntityType) -> MadeTool | None:
-        """The only entity that several keys fit; None where the type has fewer than two."""
+        """Make a tool that finds the one entity with several keys; None for fewer than two keys."""
         surface, arguments = self.surface, Arguments()
         links, categories = surface.links(kind), surface.attributes(kind, Kind.CATEGORY)
         for column, end in links:
@@ -78,7 +78,7 @@ class LookupMaker(Filters):
     # -- several ----------------------------------------------------------------------------
 
     def find(self, kind: str, of: EntityType) -> Iterator[MadeTool]:
-        """Entities by what they are linked to: one tool, or one for each link."""
+        """Make the tools that find entities by their links: one tool, or one for each link."""
         links = self.surface.links(kind)
         if self.surface.style in NARROW:
             yield from (self._finding(kind, of, links, column) for column, _ in links)
@@ -122,7 +122,7 @@ class LookupMaker(Filters):
         return self.made(Shape.FIND, kind, description, arguments, columns, reads, link=named)
 
     def listed(self, kind: str, *, paged: bool = False) -> str:
-        """What a list of entities looks like."""
+        """Describe a list of entities."""
         surface, form = self.surface, self.surface.form(kind)
         each = " and ".join(self.surface.shown(kind))
         if not paged:
@@ -146,7 +146,7 @@ class LookupMaker(Filters):
         return f"{gives} {empty} {', and '.join(when)}."
 
     def row_paths(self, kind: str) -> dict[str, Path]:
-        """Where the first row of a list stands."""
+        """Return the paths to the first row of a list."""
         match self.surface.style:
             case Style.VALUES:
                 return {self.surface.form(kind): (0,)}
@@ -159,7 +159,7 @@ class LookupMaker(Filters):
                 return {name: (rows, 0, name) for name in self.surface.shown(kind)}
 
     def total(self, kind: str, of: EntityType) -> MadeTool:
-        """Count, total or mean over entities found so."""
+        """Make a tool that returns the count, total or mean over entities found in the same way."""
         surface, arguments = self.surface, Arguments()
         links = surface.links(kind)
         columns = [*surface.keys(kind), *surface.attributes(kind), *(link for link, _ in links)]
@@ -189,7 +189,7 @@ class LookupMaker(Filters):
         return self.made(Shape.TOTAL, kind, description, arguments, columns, reads)
 
     def lister(self, kind: str, of: EntityType) -> MadeTool:
-        """All entities of a type, paged."""
+        """Make a tool that lists all entities of a type, in pages."""
         surface, arguments = self.surface, Arguments()
         arguments.add(Param(Role.PAGE, "", "page"), _page(surface.page or LISTED))
         columns = surface.keys(kind)

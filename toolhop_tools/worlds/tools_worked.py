@@ -1,4 +1,4 @@
-"""Tools that work something out: of two entities, of a number, of dates, of a text."""
+"""Tools that compute something from two entities, a number, dates or a text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from toolhop_tools.worlds.world import CODE, NAME
 MOST_MEASURE = 10**12
 """Greatest number that is converted."""
 MOST_DAYS = 100_000
-"""Most days that a date is moved by."""
+"""Maximum number of days by which a date is shifted."""
 DAY: Schema = {**DATE, "description": "A date, as YYYY-MM-DD."}
 
 
 class WorkedMaker(Maker):
-    """Makes the tools that work something out."""
+    """Makes computing tools."""
 
     def compare(self, kind: str, of: EntityType) -> MadeTool:
-        """Of two entities the one with the greater or smaller value."""
+        """Make a tool that returns the one of two entities with the greater or smaller value."""
         surface, arguments = self.surface, Arguments()
         columns = self.two(kind, arguments)
         choices = ("smaller", "greater")
@@ -41,7 +41,7 @@ class WorkedMaker(Maker):
         return self.made(Shape.COMPARE, kind, description, arguments, columns, reads)
 
     def two(self, kind: str, arguments: Arguments) -> list[Column]:
-        """Arguments of tools that take two entities and a field; the fields."""
+        """Add arguments for two entities and a field, and return the possible fields."""
         columns = self.surface.attributes(kind, *COMPARED)
         for argument in ("first", "second"):
             self.key(kind, argument, argument, arguments)
@@ -49,7 +49,7 @@ class WorkedMaker(Maker):
         return columns
 
     def gap(self, kind: str, of: EntityType) -> MadeTool:
-        """By how much two entities differ."""
+        """Make a tool that returns the difference between two entities."""
         surface, arguments = self.surface, Arguments()
         columns = self.two(kind, arguments)
         fields = "; ".join(self.meaning(column) for column in columns)
@@ -62,11 +62,11 @@ class WorkedMaker(Maker):
         return self.made(Shape.GAP, kind, description, arguments, columns, self.cell("difference"))
 
     def cell(self, name: str) -> dict[str, Path]:
-        """Where the one value of a result stands."""
+        """Return the path to the single value of a result."""
         return {"": self.surface.cell_path(name, [name])}
 
     def convert(self) -> MadeTool:
-        """A measure in another unit."""
+        """Make a tool that converts a measure to another unit."""
         arguments = Arguments()
         start, into = self.surface.argument("from_unit"), self.surface.argument("to_unit")
         types = self.world.domain.types.values()
@@ -91,7 +91,7 @@ class WorkedMaker(Maker):
         return self.made(Shape.CONVERT, "", description, arguments, [], self.cell("value"))
 
     def days(self) -> MadeTool:
-        """Days between two dates."""
+        """Make a tool that counts the days between two dates."""
         arguments = Arguments()
         for of in ("first", "second"):
             self.value(arguments, of, f"{of} date", "date", DAY)
@@ -102,7 +102,7 @@ class WorkedMaker(Maker):
         return self.made(Shape.DAYS, "", description, arguments, [], self.cell("days"))
 
     def shift(self) -> MadeTool:
-        """The date a number of days after another."""
+        """Make a tool that adds days to a date."""
         arguments = Arguments()
         self.value(arguments, "first", "start date", "date", DAY)
         later: Schema = {"type": "integer", "minimum": 0, "maximum": MOST_DAYS}
@@ -115,7 +115,7 @@ class WorkedMaker(Maker):
         return self.made(Shape.SHIFT, "", description, arguments, [], self.cell("date"))
 
     def initials(self) -> MadeTool:
-        """The initials of a name."""
+        """Make a tool that returns the initials of a name."""
         arguments = Arguments()
         for kind in self.world.domain.types:
             self.value(arguments, kind, NAME, kind, text("The name."))
@@ -126,7 +126,7 @@ class WorkedMaker(Maker):
         return self.made(Shape.INITIALS, "", description, arguments, [], self.cell("initials"))
 
     def digits(self) -> MadeTool:
-        """The number in a code."""
+        """Make a tool that returns the number in a code."""
         arguments = Arguments()
         for kind, of in self.world.domain.types.items():
             if of.code:
@@ -138,6 +138,6 @@ class WorkedMaker(Maker):
         return self.made(Shape.DIGITS, "", description, arguments, [], self.cell("number"))
 
     def value(self, arguments: Arguments, of: str, name: str, takes: str, schema: Schema) -> None:
-        """An argument that takes a value."""
+        """Add an argument that takes a value."""
         argument = self.surface.argument(name)
         arguments.add(Param(Role.VALUE, of, argument, takes, required=True), schema)

@@ -1,4 +1,4 @@
-"""Units of measure and what one is in another."""
+"""Units of measure and their conversion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 PLACES = 1
-"""Decimals of a converted value; every question that converts says so."""
+"""Decimals of a converted value; every question with a conversion mentions them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +14,11 @@ class Unit:
     """A unit of measure."""
 
     symbol: str
-    """As in a field's name: ``length_m``."""
+    """Symbol in a field's name: ``length_m``."""
     measures: str
-    """Units that measure one quantity convert into each other."""
+    """Measured quantity; units with the same quantity convert into each other."""
     size: Fraction
-    """In the quantity's first unit."""
+    """Size in the quantity's first unit."""
 
 
 UNITS: dict[str, Unit] = {
@@ -41,12 +41,15 @@ UNITS: dict[str, Unit] = {
     "minutes": Unit("min", "duration", Fraction(1)),
     "hours": Unit("h", "duration", Fraction(60)),
 }
-"""By the name that questions use. Sizes are those of the international definitions (yard and pound
-agreement of 1959; the US gallon of 231 cubic inches; mechanical horsepower)."""
+"""Units by the name that questions use.
+
+Sizes follow the international definitions (yard and pound agreement of 1959; the US gallon of 231
+cubic inches; mechanical horsepower).
+"""
 
 
 def others(unit: str) -> list[str]:
-    """The units that one converts into; none for a unit of a domain's own."""
+    """Return the units to which one can be converted; empty for a domain's own unit."""
     if unit not in UNITS:
         return []
     measures = UNITS[unit].measures
@@ -54,10 +57,10 @@ def others(unit: str) -> list[str]:
 
 
 def converted(value: float | str, unit: str, into: str) -> float:
-    """A value in another unit, rounded to `PLACES` decimals (half to even, of the exact value).
+    """Convert a value, rounded to `PLACES` decimals (half to even, from the exact value).
 
     Raises:
-        KeyError: one of them is no unit.
+        KeyError: one of the units is unknown.
         ValueError: the value is a text.
     """
     exact = Fraction(value) * UNITS[unit].size / UNITS[into].size

@@ -1,7 +1,7 @@
-"""An expression as a question in plain English.
+"""Word an expression as a question in plain English.
 
-What is near a noun belongs to it: adjectives before it, then the relation, then conditions in a
-clause. What is long comes last. `sentences` cuts a long expression into several.
+Modifiers are placed near their noun: adjectives before it, then the relation, then conditions in a
+clause. Long phrases come last. `sentences` cuts a long expression into several sentences.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from toolhop_tools.worlds.units import PLACES
 from toolhop_tools.worlds.world import CODE, World
 
 SHORT = 12
-"""Words of a phrase that another may go around: "When was ... built?"."""
+"""Maximum number of words in a phrase that another may enclose: "When was ... built?"."""
 BEFORE = {"in", "on", "at", "from"}
-"""A phrase of one of these and an entity needs no "and" after it: "from Velmora studying law"."""
+"""Prepositions after whose phrase no "and" is needed: "from Velmora studying law"."""
 ROUNDED = f" to {('no', 'one', 'two', 'three')[PLACES]} decimal place" + "s" * (PLACES != 1)
 
 
 def word(asked: Expression, world: World, forms: Sequence[int], drawn: random.Random) -> str:
-    """The question.
+    """Return the question.
 
     Args:
-        asked: what it means.
-        world: what the names belong to.
-        forms: surface forms that may be used, of 0 to `phrases.FORMS` - 1.
+        asked: its meaning.
+        world: the world of the names.
+        forms: allowed surface forms, from 0 to `phrases.FORMS` - 1.
         drawn: chooses among the forms, and among equally good ways to cut.
     """
     return _Wording(world, forms, drawn, planned(asked, world, drawn)).text()
@@ -62,7 +62,7 @@ def word(asked: Expression, world: World, forms: Sequence[int], drawn: random.Ra
 def hop_questions(
     asked: Expression, world: World, forms: Sequence[int], drawn: random.Random
 ) -> list[str]:
-    """A question for each hop, in the order of `nodes`, with its parts named by their values."""
+    """Return a question for each hop, in the order of `nodes`; parts are named by their values."""
     values = {
         node: node if isinstance(node, Named) else Named(type_of(node, world), entity(node, world))
         for node in nodes(asked)
@@ -73,12 +73,12 @@ def hop_questions(
 
 
 def in_words(day: date) -> str:
-    """``1 January 1900``."""
+    """Format a date as ``1 January 1900``."""
     return f"{day.day} {MONTHS[day.month - 1].capitalize()} {day.year}"
 
 
 def _comparative(of: Attribute, *, most: bool) -> str:
-    """What is greater ``was built later``, ``is longer``, ``has the higher fee``, does."""
+    """Return a predicate of the greater: ``was built later``, ``has the higher fee``."""
     if of.verb:
         return f"{_did(of)} {'later' if most else 'earlier'}"
     if of.more:
@@ -89,40 +89,40 @@ def _comparative(of: Attribute, *, most: bool) -> str:
 
 
 def _did(of: Attribute) -> str:
-    """``was built``, ``opened``."""
+    """Return the verb in the past: ``was built``, ``opened``."""
     return of.verb if of.acts else f"was {of.verb}"
 
 
 def _degree(of: Attribute, *, most: bool) -> str:
-    """``the fewest pages``, of what has no adjective."""
+    """Return a superlative phrase without an adjective: ``the fewest pages``."""
     if of.counted:
         return f"the {'most' if most else 'fewest'} {of.counted}"
     return f"the {of.degrees[not most]} {of.held or of.noun}"
 
 
 def _beside(does: str) -> str:
-    """What stands next to a noun: ``built first`` of was, ``with the fewest pages`` of has."""
+    """Turn a predicate into a modifier: ``built first``, ``with the fewest pages``."""
     return does.removeprefix("was ").replace("has ", "with ", 1)
 
 
 def _last(*, most: bool) -> str:
-    """Of dates and years: the greatest is the last."""
+    """Return "last" or "first" for dates and years; the greatest is the last."""
     return "last" if most else "first"
 
 
 def _to_do(of: Attribute) -> str:
-    """``be built``, ``open``: after "the first to"."""
+    """Return the infinitive after "the first to": ``be built``, ``open``."""
     return of.acts or f"be {of.verb}"
 
 
 def _a(noun: str) -> str:
-    """With the indefinite article."""
+    """Prefix a noun with its indefinite article."""
     return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
 
 
 @dataclass(frozen=True)
 class _Wording:
-    """Words a plan."""
+    """Writes the sentences of a plan."""
 
     world: World
     forms: Sequence[int]
@@ -130,7 +130,7 @@ class _Wording:
     plan: Plan
     sentences: list[str] = field(default_factory=list)
     had: set[str] = field(default_factory=set)
-    """Forms that are not said again while others are left."""
+    """Forms already used; they are repeated only if no others are left."""
 
     def text(self) -> str:
         for step in self.plan.steps:
@@ -143,7 +143,7 @@ class _Wording:
         self.sentences.append(sentence[0].upper() + sentence[1:])
 
     def _say(self, construction: str, **slots: str) -> str:
-        """A form of a construction that the question has not had, if one is left."""
+        """Fill in a form of a construction that the question has not used, if one is left."""
         allowed = [PHRASES[construction][form] for form in self.forms]
         left = [form for form in allowed if form not in self.had]
         form = self.drawn.choice(left or allowed)
@@ -173,7 +173,7 @@ class _Wording:
         return self._say("step", then=then, phrase=self._full(step) + label)
 
     def _chosen(self, step: Entity) -> dict[str, str]:
-        """Those that a step chooses from, and which it chooses; empty where a phrase says both."""
+        """Return the candidates of a step and its choice; empty if one phrase covers both."""
         if not isinstance(step, Pick):
             return {}
         of = self._several(step)
@@ -192,7 +192,7 @@ class _Wording:
         return {"those": those, "chosen": f"the only one {of['only']}"}
 
     def _those(self, node: Pick | Total) -> str:
-        """Those that one is chosen from, or that are counted; a bound is said after the rest."""
+        """Return the candidates or counted entities; with a bound, a sentence introduces them."""
         of = self._several(node)
         if not of["bound"]:
             return f"the {of['set']}"
@@ -202,7 +202,7 @@ class _Wording:
     # -- entities ---------------------------------------------------------------------------
 
     def _entity(self, node: Entity) -> str:
-        """The phrase of an entity, or how it is referred back to."""
+        """Return the phrase for an entity, or its back-reference."""
         return self.plan.back.get(node) or self._full(self.plan.values.get(node, node))
 
     def _full(self, node: Entity) -> str:
@@ -254,7 +254,7 @@ class _Wording:
         return self._say("follow short" if is_bare else "follow", **slots)
 
     def _ranked(self, node: Pick) -> str:
-        """``was built first``, of a pick whose rank has no adjective; else empty."""
+        """Return ``was built first`` for a pick whose rank has no adjective; else empty."""
         if node.rank is None:
             return ""
         of, most = self.world.domain.attribute(node.type, node.rank.attribute), node.rank.most
@@ -284,13 +284,15 @@ class _Wording:
         return not isinstance(node, Named) and node not in self.plan.back
 
     def _several(self, node: Pick | Total) -> dict[str, str]:
-        """Those that are linked so and meet the conditions.
+        """Return phrases for the entities that have these links and meet the conditions.
 
         Returns:
-            `set`, ``ships built by Asta that were launched before 1990``, and apart those that are
-            `linked` so and the `bound`, ``launched before 1990``, of one ``that was launched ...``
-            (`only`), empty where it belongs to the verb of the link, "born in Velmora before
-            1990"; of one the `noun` and the `phrase` after it.
+            A dict with these keys:
+            set: the full plural, ``ships built by Asta that were launched before 1990``.
+            linked, bound: the same in two parts; `bound` is ``launched before 1990``.
+            only: the bound for one entity, ``that was launched ...``. It and `bound` are empty if
+                the bound belongs to the link's verb, "born in Velmora before 1990".
+            noun, phrase: the singular and the words after it.
         """
         of = self.world.domain.types[node.type]
         noun, plural = of.noun, of.plural
@@ -314,7 +316,7 @@ class _Wording:
         return said
 
     def _joined(self, node: Pick | Total, links: list[str], *, is_one: bool) -> tuple[str, str]:
-        """What is said after a noun: participles, then clauses: who and that come first."""
+        """Return the phrases after a noun: participles, then clauses (who and that first)."""
         who, clauses = self._who(node), ("who ", "that ", "whose ", "where ")
         near = [said for said in links if not said.startswith(clauses)]
         near.sort(key=lambda said: said.split()[0] not in BEFORE)
@@ -343,7 +345,7 @@ class _Wording:
         return phrase, " ".join([*bare, " and ".join(after)]).strip()
 
     def _place(self, link: Link) -> tuple[bool, bool]:
-        """Its place in a list: what refers back first, what is long last."""
+        """Return the sort key in a list: back-references first, long phrases last."""
         return is_long(link.end, self.plan.back), link.end not in self.plan.back
 
     def _linked(self, kind: str, link: Link) -> str:
@@ -353,7 +355,7 @@ class _Wording:
         return self.world.domain.relation(kind, link.relation).linked.format(end)
 
     def _condition(self, kind: str, condition: Condition, *, is_one: bool, is_bare: bool) -> str:
-        """``was built after 1900``, of one or several; ``longer than 90 metres`` where bare."""
+        """Return ``was built after 1900`` for one or several; ``longer than 90 metres`` if bare."""
         of = self.world.domain.attribute(kind, condition.attribute)
         above = condition.test is Test.ABOVE
         if of.verb:
@@ -385,7 +387,7 @@ class _Wording:
         return {"first": first, "second": second}
 
     def _clause(self, node: Follow) -> str:
-        """How a clause begins: ``where``, ``that owns``."""
+        """Return the beginning of a clause: ``where``, ``that owns``."""
         return self.world.domain.relation(node.type, node.relation).clause.split("{}")[0]
 
     # -- what is asked ----------------------------------------------------------------------
@@ -417,7 +419,7 @@ class _Wording:
                 return self._say("ask entity", what=self._what(asked, phrase), phrase=phrase)
 
     def _ask_pick(self, asked: Pick) -> str:
-        """``Which of the ships ... was built first?``; empty where a phrase says it all."""
+        """Return ``Which of the ships ... was built first?``; empty if one phrase covers it all."""
         if repeated(asked, self.world):
             return ""
         said, which = self._several(asked), "who" if self._who(asked) == "who" else "which"
@@ -441,7 +443,7 @@ class _Wording:
         return self._say("ask clause", which=which, does=does, phrase=phrase)
 
     def _what(self, asked: Entity, phrase: str) -> str:
-        """``which town is``, before "the birthplace of Asta"."""
+        """Return ``which town is``, before "the birthplace of Asta"."""
         noun = self._type(asked).noun
         if self._who(asked) == "who":
             return "who is"
@@ -497,6 +499,6 @@ class _Wording:
 
 
 def _answer(unit: str, is_rounded: bool = False) -> str:
-    """How a question says what its answer is given in."""
+    """Say in which unit or format the answer is expected."""
     measure = (f"in {unit}" * bool(unit) + ROUNDED * is_rounded).strip()
     return f" Answer {measure}." * bool(measure)

@@ -1,7 +1,7 @@
-"""A world: the entities of a domain with invented names, filled by a seed.
+"""A world: the entities of a domain with invented names, filled from a seed.
 
-Names and values have seeds of their own, so that there are worlds of the same names with other
-values: what holds in one of them alone is chance.
+Names and values have separate seeds, so that there are worlds with the same names and other values:
+what holds in only one of them is chance.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from toolhop_tools.worlds.domain import Attribute, Domain, Kind, Relation
 from toolhop_tools.worlds.names import coined
 
 Value: TypeAlias = str | int | float
-"""Of an attribute: dates are texts, YYYY-MM-DD."""
+"""Value of an attribute; dates are texts, YYYY-MM-DD."""
 Row: TypeAlias = dict[str, Value | tuple[str, ...]]
-"""An entity's fields: attributes, relations (names, of many a tuple of names), and its ``code``."""
+"""Fields of an entity: attributes, relations (a name, or a tuple of names), and its ``code``."""
 NAME, CODE = "name", "code"
-"""Fields that identify an entity, and what tools call them."""
+"""Fields that identify an entity, as tools name them."""
 MANY = (2, 5)
-"""How many of a relation of many each entity has."""
+"""Minimum and maximum number of targets of a relation of many."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ class World:
     tables: dict[str, dict[str, Row]]
 
     def value(self, kind: str, attribute: str, name: str) -> Value:
-        """An attribute of an entity."""
+        """Return an attribute of an entity."""
         value = self.tables[kind][name][attribute]
         if isinstance(value, tuple):
             raise TypeError(f"{kind}.{attribute} is a relation of many")
         return value
 
     def related(self, kind: str, relation: str, name: str) -> str:
-        """The entity that one is related to."""
+        """Return the entity to which one is related."""
         return str(self.value(kind, relation, name))
 
     def relateds(self, kind: str, relation: str, name: str) -> tuple[str, ...]:
-        """All entities that one is related to."""
+        """Return all entities to which one is related."""
         value = self.tables[kind][name][relation]
         return value if isinstance(value, tuple) else (str(value),)
 
     def sources(self, kind: str, relation: str, name: str) -> tuple[str, ...]:
-        """The entities of a type that are related to one."""
+        """Return the entities of a type that are related to one."""
         return self._sources.get((kind, relation, name), ())
 
     @cached_property
@@ -64,7 +64,7 @@ class World:
 
     @cached_property
     def owner(self) -> dict[str, str]:
-        """The type of every name and code; no name belongs to two."""
+        """Type of every name and code; no name belongs to two types."""
         owner: dict[str, str] = {}
         for kind, rows in self.tables.items():
             for name, row in rows.items():
@@ -75,13 +75,13 @@ class World:
 
 
 def make(domain: Domain, names_seed: str, values_seed: str, size: float = 1.0) -> World:
-    """Fill a world.
+    """Make a world.
 
     Args:
-        domain: what it holds.
-        names_seed: of the entities, their names and codes.
-        values_seed: of everything else.
-        size: by how much the domain's counts are multiplied.
+        domain: the domain.
+        names_seed: seed of the entities, their names and codes.
+        values_seed: seed of everything else.
+        size: factor for the domain's counts.
     """
     drawn = random.Random(names_seed)
     taken: set[str] = set()
@@ -97,7 +97,7 @@ def make(domain: Domain, names_seed: str, values_seed: str, size: float = 1.0) -
 
 
 def filled(world: World, values_seed: str) -> World:
-    """A world of the same names and codes, with values by a seed."""
+    """Return a world with the same names and codes and values from another seed."""
     tables = {
         kind: {name: {CODE: row[CODE]} if CODE in row else Row() for name, row in rows.items()}
         for kind, rows in world.tables.items()
@@ -108,7 +108,7 @@ def filled(world: World, values_seed: str) -> World:
 
 
 def _codes(form: str, count: int, drawn: random.Random) -> list[str]:
-    """Codes of a form, each once; empty texts where the form is."""
+    """Return distinct codes in a format; empty texts if the format is empty."""
     if not form:
         return [""] * count
     digits = form.count("#")
@@ -119,12 +119,12 @@ def _codes(form: str, count: int, drawn: random.Random) -> list[str]:
 
 @dataclass(frozen=True)
 class _Filling:
-    """Draws relations and attributes, each when another needs it."""
+    """Draws relations and attributes, each when another depends on it."""
 
     world: World
     drawn: random.Random
     alike: dict[tuple[str, str], defaultdict[str, list[str]]] = field(default_factory=dict)
-    """Of a type and a path, the entities by where the path leads from them."""
+    """Entities of a type grouped by where a path leads from them, by type and path."""
 
     def fill(self) -> None:
         domain, tables = self.world.domain, self.world.tables
@@ -143,7 +143,7 @@ class _Filling:
                     self._value(kind, attribute, name)
 
     def _free(self, kind: str, relation: str, link: Relation) -> None:
-        """A relation that nothing binds: every end serves once before one serves twice."""
+        """Draw an unconstrained relation: every target is used once before any is used twice."""
         ends = list(self.world.tables[link.to])
         waiting = self.drawn.sample(ends, len(ends))
         for name, row in self.world.tables[kind].items():
@@ -161,7 +161,7 @@ class _Filling:
         return tuple(self.drawn.sample(ends, min(len(ends), self.drawn.randint(*MANY))))
 
     def _others(self, kind: str, name: str, to: str) -> set[str]:
-        """Entities of a type that one is related to already, and itself: none twice."""
+        """Return entities of a type that are already related to one, and the entity itself."""
         row = self.world.tables[kind][name]
         relations = self.world.domain.types[kind].relations.items()
         drawn = [each for each, link in relations if link.to == to and each in row]
@@ -176,7 +176,7 @@ class _Filling:
         return str(row[relation])
 
     def _alike(self, kind: str, link: Relation, name: str) -> str:
-        """An end from which a path leads where another leads from the entity."""
+        """Draw a target whose path leads to the same entity as the source's path."""
         shared = self._walked(kind, link.same[0], name)
         if (link.to, link.same[1]) not in self.alike:
             by_shared = self.alike.setdefault((link.to, link.same[1]), defaultdict(list))
@@ -189,7 +189,7 @@ class _Filling:
         return self.drawn.choice(left)
 
     def _walked(self, kind: str, path: str, name: str) -> str:
-        """The entity that a path leads to."""
+        """Return the entity to which a path leads."""
         for step in path.split(".") if path else ():
             name = self._relation(kind, step, name)
             kind = self.world.domain.relation(kind, step).to
@@ -202,7 +202,7 @@ class _Filling:
         return self.world.value(kind, attribute, name)
 
     def _start(self, kind: str, of: Attribute, name: str) -> Value | None:
-        """The value that an attribute comes after."""
+        """Return the value that an attribute follows; None if there is none."""
         if not of.after:
             return None
         path, _, attribute = of.after.rpartition(".")
@@ -229,19 +229,19 @@ def _day(start: Value) -> date:
 
 
 def exceeds(value: Value, bound: Value) -> bool:
-    """Whether a value of an attribute is greater than another, or later."""
+    """Whether a value of an attribute is greater or later than another."""
     if isinstance(value, str) or isinstance(bound, str):
         return str(value) > str(bound)
     return value > bound
 
 
 def days_after(day: Value, days: int) -> str:
-    """The date so many days after another."""
+    """Return the date a number of days after another."""
     return (date.fromisoformat(str(day)) + timedelta(days)).isoformat()
 
 
 def gap(first: Value, second: Value) -> float:
-    """By how much two values of one attribute differ: dates in days."""
+    """Return the difference between two values of an attribute; for dates in days."""
     if isinstance(first, str) or isinstance(second, str):
         return abs((date.fromisoformat(str(first)) - date.fromisoformat(str(second))).days)
     return abs(first - second)

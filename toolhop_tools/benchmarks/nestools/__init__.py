@@ -1,1 +1,1 @@
-"""NesTools: its files, read."""
+"""NesTools: reading its files."""

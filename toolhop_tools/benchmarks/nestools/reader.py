@@ -1,11 +1,11 @@
-"""NesTools' official files, as they are.
+"""Read NesTools' official files.
 
-``test_data*.jsonl`` has a row a line: ``test_id api task call field``. Other files may lie beside
-it, with rows of the same ``test_id``, and the same ending of the name (or none):
+``test_data*.jsonl`` has one row per line: ``test_id api task call field``. Other files may be
+beside it, with rows of the same ``test_id``, and names with the same ending (or none):
 
     test_api_ids*.jsonl         ``api_ids``, parallel to ``api``; without it tools are numbered
-    test_prompt*.jsonl          ``prompt``, the official one: its list of tools is what is shown,
-                                distractors included
+    test_prompt*.jsonl          ``prompt``, the official one: the tools in its list are shown,
+                                including distractors
     test_no_conjunctions*.jsonl ``task`` in other words, for the mode of that name
 """
 
@@ -28,7 +28,7 @@ from toolhop_tools.readers.record import Record, Survey, collect
 DATA = "test_data"
 IDS, PROMPTS, REWRITTEN = "test_api_ids", "test_prompt", "test_no_conjunctions"
 WITHOUT_CONJUNCTIONS = "no-conjunctions"
-"""The mode that asks the question as `REWRITTEN` has it."""
+"""Mode that uses the wording in `REWRITTEN`."""
 PIN = Pin(
     "hhan1018/NesTools",
     "fb617f396d61ead9f857a48f9ea7cf12fa522450",
@@ -47,17 +47,17 @@ TYPES = {
     "bool": "boolean",
     "dict": "object",
 }
-"""The files' names of types, and JSON Schema's."""
+"""JSON Schema's type for each type name in the files."""
 
 
 def survey(path: str, *, last_wins: bool = False) -> Survey:
-    """Read the files; without a path those that were fetched.
+    """Read the files; without a path, the fetched ones.
 
     Raises:
-        DataNotFetched: no path is given, and they are not in the cache folder.
-        DataError: a file holds no rows.
+        DataNotFetched: no path is given, and the files are not in the cache folder.
+        DataError: a file has no rows.
     """
-    del last_wins  # tools differ by their ids
+    del last_wins  # tools are distinguished by id
     path = path or str(SOURCE.here())
     home = Path(path)
     beside = {name: _beside(home, name) for name in (IDS, PROMPTS, REWRITTEN)}
@@ -80,14 +80,14 @@ KINDS = {
     "api_ids": f"ids of tools: they go beside {DATA}.jsonl",
     "prompt": f"prompts: they go beside {DATA}.jsonl",
 }
-"""What files of other rows of NesTools hold, by a field of theirs."""
+"""Content of NesTools' other files, by a field that identifies them."""
 
 
 def _check_kind(row: JSON, path: str) -> None:
-    """See that rows are tasks.
+    """Check that the rows are tasks.
 
     Raises:
-        DataError: they are what another file of NesTools holds.
+        DataError: the rows belong to another file of NesTools.
     """
     given = row if isinstance(row, dict) else {}
     for field, what in KINDS.items():
@@ -99,10 +99,10 @@ def _check_kind(row: JSON, path: str) -> None:
 def _check_ids(
     rows: Sequence[tuple[str, JSON]], ids: Mapping[str, Mapping[str, JSON]], home: Path
 ) -> None:
-    """See that the ids beside the data are of its rows.
+    """Check that the ids file covers the rows of the data.
 
     Raises:
-        DataError: they are of other ones, as where one file is a part of the published one.
+        DataError: it belongs to other rows, for example if one file is part of the published one.
     """
     wanted = [str(row.get("test_id")) for _, row in rows if isinstance(row, dict)]
     missing = [one for one in wanted if one not in ids]
@@ -116,7 +116,7 @@ def _check_ids(
 
 
 def is_official(path: Path) -> bool:
-    """Whether a file's first row is one of NesTools'."""
+    """Whether a file's first row has NesTools' fields."""
     return fields_of(path) >= {"test_id", "api", "call"}
 
 
@@ -129,7 +129,7 @@ READER = Reader(
 
 
 def _beside(home: Path, name: str) -> Mapping[str, Mapping[str, JSON]] | None:
-    """The rows of another file by their ``test_id``; None where there is no such file."""
+    """Return the rows of another file by their ``test_id``; None if there is no such file."""
     own = home.name.replace(DATA, name, 1) if DATA in home.name else f"{name}.jsonl"
     for path in (home.with_name(own), home.with_name(f"{name}.jsonl")):
         if path.is_file() and path != home:
@@ -147,7 +147,7 @@ def _item(
     task, field = row.text("task"), row.label("field")
 
     def other(name: str) -> Record | None:
-        """The row's part of another file; None where there is no such file."""
+        """Return the matching row of another file; None if there is no such file."""
         rows = beside[name]
         return None if rows is None else replace(row, value=rows.get(identity, {}), path=name)
 
@@ -183,10 +183,10 @@ def _item(
 
 
 def item_of(row: Mapping[str, JSON]) -> Item:
-    """The item of one row, its tools numbered from 1.
+    """Build the item of one row, its tools numbered from 1.
 
     Raises:
-        DataError: the row cannot be used; each fault is listed.
+        DataError: the row cannot be used; every fault is listed.
     """
     record = Record(row, f"id {row.get('test_id')}")
     item = _item(str(row.get("test_id")), record, dict.fromkeys((IDS, PROMPTS, REWRITTEN)), {})
@@ -213,7 +213,7 @@ def _ids(row: Record, count: int) -> Sequence[int]:
 
 
 def _number(api: Mapping[str, JSON], numbers: dict[str, int]) -> int:
-    """A number for each tool of the file, from 1."""
+    """Return the tool's number in the file, from 1."""
     return numbers.setdefault(json.dumps(api, sort_keys=True), len(numbers) + 1)
 
 
@@ -239,7 +239,7 @@ def _tool(api: Record, number: int) -> Tool:
 
 
 def _schema(parameter: Mapping[str, JSON]) -> dict[str, JSON]:
-    """In JSON Schema; of a type that this has not, without one."""
+    """Convert to JSON Schema; a type that JSON Schema lacks is left out."""
     kind = TYPES.get(str(parameter["type"]))
     if kind is None:
         return {key: value for key, value in parameter.items() if key != "type"}
@@ -247,7 +247,7 @@ def _schema(parameter: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def _fields(api: Record, name: str) -> dict[str, dict[str, JSON]]:
-    """What parameters or responses are said to be, each with its type."""
+    """Return the descriptions of parameters or responses, each with its type."""
     found: dict[str, dict[str, JSON]] = {}
     for key, value in api.mapping(name).items():
         kind = value.get("type") if isinstance(value, dict) else None
@@ -269,7 +269,7 @@ def _texts(row: Record, name: str) -> list[str]:
 
 
 def _call(call: Record, tools: Mapping[str, Tool]) -> JSON:
-    """A gold call: each of its placeholders under the response's name."""
+    """Return a gold call, with each placeholder under the response's name."""
     name, parameters = call.text("api_name"), call.mapping("parameters")
     texts = _texts(call, "responses")
     if name and name not in tools:
@@ -287,7 +287,9 @@ def _call(call: Record, tools: Mapping[str, Tool]) -> JSON:
 
 
 def _of_prompt(row: Record, own: Sequence[Tool]) -> Sequence[Tool]:
-    """The tools that the official prompt lists, in its order: Python's text of the list, a line."""
+    """Return the tools in the official prompt, in its order. The list is a Python
+    literal on a line of its own.
+    """
     text = row.text("prompt")
     lines = (line.strip() for line in text.split("\n"))
     for line in (line for line in lines if line.startswith("[{") and line.endswith("}]")):
@@ -311,7 +313,7 @@ def _of_prompt(row: Record, own: Sequence[Tool]) -> Sequence[Tool]:
 
 
 def _own_names(tools: Sequence[Tool]) -> Iterator[Tool]:
-    """Each under a name of its own in the item; the prompt shows it by the one it had."""
+    """Yield the tools under unique names; the prompt shows each by its original name."""
     taken: set[str] = set()
     for tool in tools:
         name, number = tool.name, 2

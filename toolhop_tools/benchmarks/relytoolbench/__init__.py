@@ -1,1 +1,1 @@
-"""RelyToolBench: its files, read and written."""
+"""RelyToolBench: reading and writing its files."""

@@ -1,7 +1,7 @@
-"""Tools and calls in RelyToolBench's form of an API, as far as that form goes.
+"""Convert tools and calls to RelyToolBench's API format, as far as the format allows.
 
-It knows three types (`TYPES` of the reader); values of any other are texts, here JSON. What it has
-no place for, such as choices, stands in a parameter's description.
+The format has three types (`TYPES` of the reader); other values become texts, here JSON. What it
+cannot express, such as choices, is put into a parameter's description.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from toolhop_tools.scenarios.families import Reason
 from toolhop_tools.words import as_text
 
 CATEGORY, PROVIDER = "Data", "toolhop"
-"""One category and one tool for all APIs: another one would tell which of a list belong together,
-and so which are of use."""
+"""The same category and tool for all APIs: different ones would reveal which APIs in a list
+belong together, and so which are useful."""
 
 
 @dataclass
 class Names:
-    """A name for each tool of a file: tools that differ never share one."""
+    """Unique names for the tools of a file: different tools never share a name."""
 
     found: dict[str, str] = field(default_factory=dict)
     taken: Counter[str] = field(default_factory=Counter)
 
     def of(self, tool: Tool) -> str:
-        """The tool's name as an API."""
+        """Return the tool's name as an API."""
         schema = tool.schema
         key = canonical([schema.description, dict(schema.parameters), tool.name, tool.body_parts])
         if key not in self.found:
@@ -46,12 +46,12 @@ class Names:
 
 
 def as_function(name: str) -> str:
-    """The function's name that an API of this name gets."""
+    """Return the function name for an API name."""
     return f"{service_name(name, reserved=True)}_for_{PROVIDER}"[-NAME_CHARS:]
 
 
 def api(tool: Tool, name: str) -> dict[str, JSON] | Reason:
-    """A tool as an API; why it has no such form."""
+    """Convert a tool to an API; a `Reason` if it cannot be expressed as one."""
     kinds = kinds_of(tool)
     if len({service_name(one, reserved=True) for one in kinds}) < len(kinds):
         return Reason.SAME_NAMES
@@ -69,14 +69,14 @@ def api(tool: Tool, name: str) -> dict[str, JSON] | Reason:
 
 
 def arguments(tool: Tool, given: Mapping[str, JSON]) -> dict[str, JSON] | Reason:
-    """A call's arguments as the API takes them; why it does not."""
+    """Convert a call's arguments for the API; a `Reason` if that is not possible."""
     kinds, found = kinds_of(tool), dict[str, JSON]()
     if given.keys() - {*required(tool.schema.parameters)} and not required(tool.schema.parameters):
         return Reason.NOT_SHOWN
     for name, value in given.items():
         kind = kinds.get(name, "STRING")
         if kind == "NUMBER" and isinstance(value, float):
-            value = int(value)  # 3.0, which a schema takes for an integer
+            value = int(value)  # JSON Schema accepts 3.0 as an integer
         if kind not in ("NUMBER", "BOOLEAN") and not isinstance(value, str):
             value = json.dumps(value, ensure_ascii=False)
         found[service_name(name, reserved=True)] = value
@@ -84,12 +84,12 @@ def arguments(tool: Tool, given: Mapping[str, JSON]) -> dict[str, JSON] | Reason
 
 
 def kinds_of(tool: Tool) -> dict[str, str]:
-    """The official type of each parameter."""
+    """Return the official type of each parameter."""
     return {name: _kind(schema) for name, schema in _properties(tool).items()}
 
 
 def defaults_of(tool: Tool) -> dict[str, JSON]:
-    """The documented defaults of what is not required."""
+    """Return the documented defaults of optional parameters."""
     needed = required(tool.schema.parameters)
     return {
         name: schema["default"]
@@ -108,15 +108,15 @@ _KINDS = {
     "string": "STRING", "integer": "NUMBER", "number": "FLOAT", "boolean": "BOOLEAN",
     "array": "ARRAY", "object": "OBJECT",
 }  # fmt: skip
-"""By JSON's type. An official NUMBER is shown as an integer, and 48.5 counts as none: what may have
-a fraction is a text."""
+"""Official type by JSON type. An official NUMBER is shown as an integer, and 48.5 is not valid
+for it: values that may have a fraction become texts."""
 
 
 def _kind(schema: Mapping[str, JSON]) -> str:
     kind = schema.get("type")
     if kind == "string" and isinstance(schema.get("enum"), list):
         return "ENUM"
-    # Values of several types are texts.
+    # Values of mixed types become texts.
     return _KINDS.get(kind, "OBJECT") if isinstance(kind, str) else "OBJECT"
 
 
@@ -133,7 +133,7 @@ def _parameter(name: str, kind: str, schema: Mapping[str, JSON]) -> dict[str, JS
 
 
 def _described(kind: str, schema: Mapping[str, JSON]) -> str:
-    """What a value looks like, first, as the official code cuts descriptions; then what it is."""
+    """Describe a value, its format first, since the official code cuts descriptions."""
     inner = schema.get("items")
     parts = [_choices(schema)]
     if kind == "ARRAY":

@@ -1,12 +1,12 @@
-"""RelyToolBench's sets of queries (`solvable_queries/test_instruction`): one list of rows a file.
+"""RelyToolBench's sets of queries (`solvable_queries/test_instruction`): one list of rows per file.
 
-``relytoolbench:PATH`` reads a set, or the sets ``G*.json`` of a folder; PATH may be followed by
-options: ``?set=NAME`` where the file's name is not the set's, ``&schemas=fixed`` for schemas with
-all optional parameters, ``&replies=FOLDER`` for recorded replies of the services
-(``CATEGORY/TOOL_for_CATEGORY/API.json``, an object of reply by the ``str()`` of the arguments'
-dict), ``&gold=FILE`` for calls and answers that are known (`KnownGold`).
+``relytoolbench:PATH`` reads a set, or the sets ``G*.json`` in a folder. Options may follow PATH:
+``?set=NAME`` if the file is not named after its set, ``&schemas=fixed`` for schemas with all
+optional parameters, ``&replies=FOLDER`` for recorded replies of the services
+(``CATEGORY/TOOL_for_CATEGORY/API.json``, an object that maps the ``str()`` of the arguments' dict
+to the reply), ``&gold=FILE`` for known calls and answers (`KnownGold`).
 
-The APIs are services that cannot be called here. Schemas have the official form, one bug included:
+The APIs are services that cannot be called here. Schemas have the official form, including one bug:
 an API shows its optional parameters only if it has required ones.
 """
 
@@ -41,20 +41,20 @@ from toolhop_tools.readers.record import Record, Survey, collect
 
 NAME = "relytoolbench"
 KINDS = {"with_unmatched_tools": "unmatched", "missing_all_arguments": "missing"}
-"""Sets whose tasks cannot be solved, by a part of their name; all others can (official rule)."""
+"""Sets with unsolvable tasks, by a part of their name; all others are solvable (official rule)."""
 GROUPS = ("G1_instruction", "G2_category", "G3_instruction")
 SETS = tuple(
     f"{group}{part}"
     for group in GROUPS
     for part in ("", "_missing_all_arguments", "_with_unmatched_tools")
 )
-"""The official names of sets."""
+"""Official names of the sets."""
 QUERIES = "solvable_queries/test_instruction"
-"""Where the release has its sets."""
+"""Path of the sets within the release."""
 OTHER_SETS = ("G1_category", "G1_tool", "G2_instruction")
-"""Those of StableToolBench in the same folder; they are in no official table."""
+"""StableToolBench's sets in the same folder; they are in no official table."""
 TYPES = {"NUMBER": "integer", "STRING": "string", "BOOLEAN": "boolean"}
-"""Official: type in the schema by the data's; a text for any other."""
+"""Official mapping from the data's type to the schema's; any other type becomes a string."""
 DESCRIPTION_CHARS, NAME_CHARS = 256, 64
 RETURNS = {
     "give_answer": EpisodeAction.FINISH,
@@ -62,7 +62,7 @@ RETURNS = {
     "give_up_and_change_tools": EpisodeAction.GIVE_UP,
     "give_up_and_talk_to_user": EpisodeAction.GIVE_UP,
 }
-"""What ``Finish`` may return; each ends the episode, as in the official runs."""
+"""Values of ``return_type`` in ``Finish``; each ends the episode, as in the official runs."""
 FINISH = Tool(
     ToolSchema(
         "Finish",
@@ -87,65 +87,65 @@ FINISH = Tool(
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What follows the path."""
+    """Options after the path."""
 
     set: str = ""
     schemas: str = "published"
     replies: Path | None = None
     gold: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
-    """By item: `KnownGold`."""
+    """`KnownGold` by item, as JSON."""
 
 
 class KnownGold(BaseModel):
-    """What is known of a row that was made of an item which can be run: a line of ``gold=FILE``.
+    """Known gold of a row made from an executable item: a line of ``gold=FILE``.
 
-    The official rows have no place for it.
+    The official rows have no field for it.
     """
 
     model_config = ConfigDict(extra="forbid")
     row: str
-    """The item's id, such as ``G1_instruction-1``."""
+    """Id of the item, such as ``G1_instruction-1``."""
     answer: str
     calls: list[KnownCall]
-    """That lead to it, in order."""
+    """Calls that lead to the answer, in order."""
 
 
 class KnownCall(BaseModel):
-    """One of these calls."""
+    """A call that leads to the answer."""
 
     model_config = ConfigDict(extra="forbid")
     name: str
-    """Of the function, as it is shown."""
+    """Name of the function, as shown."""
     arguments: dict[str, Any]
     from_results: list[str]
-    """Arguments with a value out of an earlier result. Those of all others follow from the query,
-    also where it says them in other words."""
+    """Arguments whose value comes from an earlier result. All others follow from the query, even
+    if it words them differently."""
 
 
 def kind_of(name: str) -> str:
-    """``solvable``, ``missing`` or ``unmatched``: what a set's name says of its tasks."""
+    """Return the kind of a set's tasks by its name: ``solvable``, ``missing`` or ``unmatched``."""
     return next((kind for part, kind in KINDS.items() if part in name), "solvable")
 
 
 def group_of(name: str) -> str:
-    """The group of sets that a set belongs to; its own name for one of no group."""
+    """Return the group of a set; its own name if it belongs to none."""
     return next((group for group in GROUPS if name.startswith(group)), name)
 
 
 def _files(path: Path) -> list[Path]:
-    """The sets of a folder, which may be that of the release; the file itself of a file."""
+    """Return the sets in a folder, possibly the release's root; a file is returned as it is."""
     inner = path / QUERIES
     home = inner if inner.is_dir() else path
     return sorted(home.glob("G*.json")) if path.is_dir() else [path]
 
 
 def is_official(path: Path) -> bool:
-    """Whether a file, or the first set of a folder, begins with a row of RelyToolBench's."""
+    """Whether a file, or the first set in a folder, begins with a RelyToolBench row."""
     return fields_of(min(_files(path), default=path)) >= {"api_list", "query_id"}
 
 
 def survey(path: Path, options: Options) -> Survey:
-    """Read a set, or those of a folder, broken rows included.
+    """Read one set, or all sets in a folder, broken rows included.
 
     Raises:
         DataError: nothing could be read.
@@ -183,7 +183,7 @@ def survey(path: Path, options: Options) -> Survey:
 
 
 def _mistaken(whole: dict[str, JSON]) -> str:
-    """What stands in the files of the same names in other folders of the official code."""
+    """Describe files of the same names in other folders of the official code."""
     if whole and all(isinstance(one, dict) and "answer" in one for one in whole.values()):
         return "converted answers: play them by --agent predictions:FILE"
     if whole and all(isinstance(one, int) for one in whole.values()):
@@ -192,7 +192,7 @@ def _mistaken(whole: dict[str, JSON]) -> str:
 
 
 def _with_id(row: JSON) -> JSON:
-    """The row with its query's id as the id that readers look for."""
+    """Return the row with its query's id in the id field that readers expect."""
     if not isinstance(row, dict):
         return row
     rest = {key: value for key, value in row.items() if key != "id"}
@@ -238,7 +238,7 @@ def _item(identity: str, row: Record, name: str, options: Options) -> Item | Non
         **known,
     }
     extra = {key: row.value[key] for key in ("orig_query",) if key in row.value}
-    extra["family"] = f"{group_of(name)}-{identity}"  # in all sets of a group the same query
+    extra["family"] = f"{group_of(name)}-{identity}"  # the same query in all sets of a group
     return Item(
         f"{name}-{identity}", query, "", (), group_of(name), kind, extra=extra,
         others=(*tools.values(), FINISH), benchmark=NAME, gold=gold,
@@ -305,7 +305,7 @@ SIMULATE = (
 
 
 def _parameters(api: Record, field: str) -> dict[str, JSON]:
-    """Schemas by name, in the order of the data."""
+    """Return the schemas by name, in data order."""
     found: dict[str, JSON] = {}
     given = api.value.get(field)
     if not isinstance(given, list):
@@ -328,7 +328,7 @@ def _parameters(api: Record, field: str) -> dict[str, JSON]:
 
 
 def _numbers(api: Mapping[str, JSON]) -> list[JSON]:
-    """Names of an API's parameters of type NUMBER, which official schemas call integers."""
+    """Return the names of NUMBER parameters, which official schemas declare as integers."""
     given = [api.get(field) for field in ("required_parameters", "optional_parameters")]
     each = [one for found in given if isinstance(found, list) for one in found]
     return [
@@ -339,10 +339,10 @@ def _numbers(api: Mapping[str, JSON]) -> list[JSON]:
 
 
 def options_of(text: str) -> tuple[Path, Options]:
-    """The path and the options in what follows the colon.
+    """Parse the path and the options after the colon.
 
     Raises:
-        DataError: an option that is none, or has no such value.
+        DataError: an option is unknown, or has an invalid value.
     """
     path, _, query = text.partition("?")
     given = dict(parse_qsl(query, keep_blank_values=True))
@@ -361,10 +361,10 @@ def options_of(text: str) -> tuple[Path, Options]:
 
 
 def _known_gold(path: Path) -> dict[str, Mapping[str, JSON]]:
-    """`KnownGold` by item.
+    """Read `KnownGold` by item.
 
     Raises:
-        DataError: there is no such file, or a line of it has another form.
+        DataError: there is no such file, or a line has another form.
     """
     if not path.is_file():
         raise DataNotFound("there is no such file of known answers", origin=str(path))

@@ -1,5 +1,7 @@
-"""Replies of services that cannot be called: recorded ones, and ones in the form of the data's
-`template_response`. Names follow ToolBench's code, which RelyToolBench's is built on.
+"""Replies of services that cannot be called: recorded ones, and ones made up from the data's
+`template_response`.
+
+Names follow ToolBench's code, on which RelyToolBench is built.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from toolhop_tools.readers.datafile import parse, read_bytes
 from toolhop_tools.readers.record import Record
 
 RESPONSE_CHARS = 1024
-"""Characters of a response that an agent is shown; the official code cuts there too."""
+"""Maximum length of a response shown to an agent, in characters, as in the official code."""
 ELEMENTS = 3
-"""Elements of a list that is made up, at most."""
+"""Maximum number of elements in a made-up list."""
 RESERVED = frozenset({"from", "class", "return", "false", "true", "id", "and"})
-"""Names that get ``is_`` before them."""
+"""Names that are prefixed with ``is_``."""
 SAMPLES: dict[str, JSON] = {
     "str": "sample", "int": 1, "float": 1.5, "bool": True, "NoneType": None, "list": [], "dict": {},
 }  # fmt: skip
@@ -30,16 +32,16 @@ _LIST = re.compile(r"list of (\w+) with length (\d+)")
 
 
 def service_name(text: str, *, reserved: bool = False) -> str:
-    """A name as functions, parameters and cache files have it: small letters, digits and ``_``."""
+    """Normalize a name for functions, parameters and cache files: lower case, digits and ``_``."""
     name = re.sub(r"_+", "_", re.sub(r"[^\u4e00-\u9fa5^a-zA-Z0-9_]", "_", text)).lower().strip("_")
     name = f"get_{name}" if name[:1].isdigit() else name
     return f"is_{name}" if reserved and name in RESERVED else name
 
 
 def filled(form: JSON) -> JSON:
-    """A value in the form of a template, whose leaves name types: ``{"a": "int"}`` is ``{"a": 1}``.
+    """Fill in a template whose leaves name types: ``{"a": "int"}`` becomes ``{"a": 1}``.
 
-    A template may be a text that holds JSON; any other text is taken as it is.
+    A template may be a text that contains JSON; any other text is returned unchanged.
     """
     match form:
         case dict():
@@ -69,19 +71,20 @@ def filled(form: JSON) -> JSON:
 
 
 def response(value: JSON, error: str = "") -> dict[str, JSON]:
-    """A reply in the services' form; a response longer than `RESPONSE_CHARS` is cut, as text."""
+    """Build a reply in the services' form; a response over `RESPONSE_CHARS` is cut, as text."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     cut = f"{text[:RESPONSE_CHARS]}..." if len(text) > RESPONSE_CHARS else value
     return {"error": error, "response": cut}
 
 
 def recorded(folder: Path, names: Sequence[str], api: Record) -> dict[str, Outcome]:
-    """The replies that a cache has of an API, by the canonical text of the arguments.
+    """Return the cached replies of an API, by the canonical text of the arguments.
 
     Args:
         folder: the cache.
-        names: category, tool, and the names that the API's file may have.
-        api: where faults are noted: a file that is not a JSON object, a key that is no dict's text.
+        names: category, tool, and possible names of the API's file.
+        api: record in which faults are noted: a file that is not a JSON object, or a key that is
+            not the text of a dict.
     """
     category = re.sub(r"[ ,/]", "_", names[0]).replace("__", "_")
     homes = (folder / category / tool for tool in (f"{names[1]}_for_{category}", names[1]))

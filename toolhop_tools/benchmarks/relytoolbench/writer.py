@@ -1,16 +1,15 @@
-"""RelyToolBench's three sets of a group out of scenario items, and recorded replies.
+"""Write RelyToolBench's three sets of a group from scenario items, and recorded replies.
 
-| set | scenario | the right end |
+| set | scenario | correct ending |
 |---|---|---|
 | G1_instruction | plain | give_answer |
 | G1_instruction_missing_all_arguments | missing-parameter | talk to user |
 | G1_instruction_with_unmatched_tools | unmatched | change tools |
 
-The rows of a family have one ``query_id`` in all sets. The replies are what the tools gave to the
-gold calls when they were run; nothing is made up. What the official rows have no place for, the
-calls and the answer, stands in a file beside them. Folders have the names by which the official
-code finds them: queries and ids as in the release, documents as its ``tool_root_dir``, replies as
-its server's ``cache_folder``.
+The rows of a family share a ``query_id`` in all sets. The replies are the tools' actual results for
+the gold calls; nothing is made up. The calls and the answer, for which the official rows have no
+fields, are in a separate file. Folders are named as the official code expects: queries and ids as
+in the release, documents as its ``tool_root_dir``, replies as its server's ``cache_folder``.
 """
 
 from __future__ import annotations
@@ -53,14 +52,15 @@ QUERY_IDS, DOCUMENTS = "solvable_queries/test_query_ids", f"tools/{CATEGORY}/{PR
 REPLIES, GOLD = "tool_response_cache", "gold.jsonl"
 CACHE = f"{REPLIES}/{CATEGORY}/{PROVIDER}_for_{CATEGORY}"
 MOST_PERMUTED = 3
-"""Arguments of a call that is recorded in each order: the server looks up the order as it came."""
+"""Maximum number of arguments for which a call is recorded in every order: the server looks up
+arguments in the order given."""
 SOLVABLE = GROUPS[0]
 UNMATCHED, MISSING = (f"{SOLVABLE}_{part}" for part in KINDS)
 Row = dict[str, JSON]
 
 
 def used(family: Family) -> list[Labelled]:
-    """The items of a family that rows are made of."""
+    """Return the items of a family that become rows."""
     plain = family.own(Scenario.PLAIN)
     if plain is None:
         return []
@@ -70,7 +70,7 @@ def used(family: Family) -> list[Labelled]:
 
 @dataclass
 class _Book:
-    """What is written, as it comes."""
+    """Collects the output while it is produced."""
 
     files: Files
     names: Names = field(default_factory=Names)
@@ -79,14 +79,14 @@ class _Book:
     )
     origins: list[Row] = field(default_factory=list)
     replies: dict[str, dict[str, JSON]] = field(default_factory=dict)
-    """By file of the cache: the reply by the text of the arguments."""
+    """Replies by cache file and then by the text of the arguments."""
     gold: list[Row] = field(default_factory=list)
     documents: dict[str, Row] = field(default_factory=dict)
-    """By name: the API as the official code reads it."""
+    """APIs by name, as the official code reads them."""
 
 
 async def write(found: Iterable[Family], results: Results) -> Files:
-    """The sets, the replies, and where each row is from.
+    """Build the sets, the replies and the origin of each row.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
@@ -146,7 +146,7 @@ def _add(
     plain: Labelled,
     family: Family | None = None,
 ) -> bool:
-    """Add an item's row to a set; whether it has one."""
+    """Add an item's row to a set; False if the item cannot be a row."""
     shown, relevant = _listed(one, plain), list[JSON]()
     if not shown:
         book.files.leave(name, Reason.NO_OTHER)
@@ -178,7 +178,7 @@ def _add(
 
 
 def _listed(one: Labelled, plain: Labelled) -> list[Tool]:
-    """The item's own tools, as far as they are on offer, and those that do not read like one."""
+    """Return the item's own tools on offer, and the tools that do not read like one of them."""
     own = [hop.tool for hop in plain.item.hops]
     return [
         tool
@@ -210,16 +210,16 @@ def _origin(book: _Book, name: str, number: int, one: Labelled, family: Family |
 
 @dataclass
 class _Played:
-    """What the gold calls of an item came to."""
+    """Results of running an item's gold calls."""
 
     replies: dict[str, dict[str, JSON]] = field(default_factory=dict)
-    """By file of the cache: also those of the calls with defaults left out and written out."""
+    """Replies by cache file, including those of the calls with defaults omitted or spelled out."""
     calls: list[Row] = field(default_factory=list)
-    """As `toolhop_tools.benchmarks.relytoolbench.reader.KnownCall`."""
+    """Calls in the form of `toolhop_tools.benchmarks.relytoolbench.reader.KnownCall`."""
 
 
 async def _played(plain: Labelled, results: Results, names: Names) -> _Played | Reason:
-    """The gold calls of an item, run; why the format cannot hold them."""
+    """Run an item's gold calls; a `Reason` if the format cannot hold them."""
     found, earlier = _Played(), list[str]()
     for hop in plain.item.hops:
         tool, gold = hop.tool, dict(gold_of(hop).arguments)
@@ -244,14 +244,14 @@ async def _played(plain: Labelled, results: Results, names: Names) -> _Played | 
 
 
 def _orders(given: Mapping[str, JSON]) -> Iterator[dict[str, JSON]]:
-    """The arguments in each order, if they are few."""
+    """Yield the arguments in every order, if there are few."""
     few = len(given) <= MOST_PERMUTED
     for pairs in permutations(given.items()) if few else [given.items()]:
         yield dict(pairs)
 
 
 def _stems(value: JSON, results: Iterable[str]) -> bool:
-    """Whether a value, or a scalar of one that is written as JSON, stands in a result."""
+    """Whether a value, or a scalar within it if it is JSON, occurs in a result."""
     try:
         inner = json.loads(value) if isinstance(value, str) else value
     except ValueError:
@@ -265,7 +265,7 @@ def _text(value: JSON) -> str:
 
 
 def _same_calls(tool: Tool, gold: Mapping[str, JSON]) -> list[dict[str, JSON]]:
-    """The gold call, and the same with defaults left out, and with all of them."""
+    """Return the gold call, unchanged, with defaults omitted, and with all defaults spelled out."""
     defaults = defaults_of(tool)
     less = {name: value for name, value in gold.items() if defaults.get(name, ...) != value}
     return [dict(gold), less, {**defaults, **gold}]

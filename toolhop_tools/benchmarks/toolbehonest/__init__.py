@@ -1,1 +1,1 @@
-"""ToolBeHonest: its files, read and written."""
+"""ToolBeHonest: reading and writing its files."""

@@ -1,11 +1,11 @@
 """ToolBeHonest's data files (`test_en.json`, `test_zh.json`): one list of objects, each a task in a
 solvable and an unsolvable version.
 
-An object becomes two items, its twins, which share a family: ``os-3-solvable`` and
-``os-3-unsolvable`` of the family ``os-3``. The number is the object's place (from 0) among those
-of its subtask, as in the official result files. Tools are text: they are shown and never called,
-so an item has none; its question holds the task and the list of tools as the paper's prompts
-show them (appendix A.4).
+An object becomes two items, called twins, which share a family: ``os-3-solvable`` and
+``os-3-unsolvable`` of the family ``os-3``. The number is the object's index (from 0) within its
+subtask, as in the official result files. Tools are text: they are shown and never called, so an
+item has none; its question contains the task and the list of tools in the form of the paper's
+prompts (appendix A.4).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from toolhop_tools.readers.record import Record, Survey
 
 NAME = "toolbehonest"
 UNSOLVABLE = "UnsolvableQuery"
-"""The tool that says that no other one fits; in every official tool table, listed or not."""
+"""The tool that reports that no other fits; in every official tool table, listed or not."""
 SCENARIOS: Mapping[str, str] = {
     "single_step": "MNT", "multi_step_wo_rep": "MNT", "multi_step_w_rep": "MNT",
     "os": "PT", "web": "PT", "iter": "LFT", "best": "LFT",
@@ -43,15 +43,15 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
 def tool_table(text: str) -> dict[str, str]:
-    """Description by name of the tools in a list with a line ``1. Name: description`` a tool.
+    """Parse a list of tools with lines ``1. Name: description`` into descriptions by name.
 
-    As the official code reads it: of two tools of one name the last counts.
+    As in the official code, the last of two tools with the same name counts.
     """
     return dict(_TOOL.findall(text))
 
 
 def without_finish(plan: Sequence[str]) -> list[str]:
-    """A plan without the ``Finish`` at its end."""
+    """Return a plan without its final ``Finish``."""
     return [*plan[:-1]] if plan and plan[-1].lower() == "finish" else [*plan]
 
 
@@ -70,7 +70,7 @@ def survey(path: Path, *, name: str = "") -> Survey:
     """Read a file in the published format, broken rows included.
 
     Raises:
-        DataError: no rows could be read from the file at all.
+        DataError: no rows could be read from the file.
     """
     origin = str(path)
     rows = parse_list(path, _mistaken)
@@ -97,7 +97,7 @@ def survey(path: Path, *, name: str = "") -> Survey:
 
 
 PUBLISHED_PAIRS = 50
-"""Of each subtask, in the published files."""
+"""Pairs per subtask in the published files."""
 
 
 def _mistaken(whole: dict[str, JSON]) -> str:
@@ -110,7 +110,7 @@ def _language(text: str) -> str:
 
 
 def _whole_file(path: Path, pairs: Sequence[_Pair]) -> list[DataProblem]:
-    """What of a file under a published name is not as published."""
+    """Report how a file with a published name differs from the published one."""
     found = []
     named = path.stem.removeprefix("test_")
     if path.stem not in {"test_en", "test_zh"}:
@@ -183,7 +183,7 @@ def _find(row: Record, rule: str, place: str, expected: str, given: str) -> None
 
 
 def _subtask_tools(pairs: Sequence[_Pair]) -> dict[str, list[JSON]]:
-    """By subtask the tools of all its solvable versions, each description once."""
+    """Return by subtask the tools of all its solvable versions, without duplicate descriptions."""
     found: dict[str, dict[str, str]] = {}
     for pair in pairs:
         for name, description in _TOOL.findall(pair.texts["tools"]):
@@ -209,10 +209,10 @@ def _twins(pair: _Pair, subtask_tools: list[JSON]) -> list[Item]:
             "solvable": twin == "solvable",
             "plan": without_finish(pair.plans[plan]),
             "own_tools": list(tool_table(tools)),
-            # Only where a description of a missing tool is asked for: the list is long.
+            # Only needed if a missing tool must be described; the list is long.
             "subtask_tools": subtask_tools if twin == "unsolvable" else [],
         }
-        # As the official prompts show both.
+        # The format of the official prompts.
         question = f"<task>\n{task}\n</task>\n<provided_tools>\n{tools}\n</provided_tools>"
         extra = {**pair.extra, "language": _language(task)}
         twins.append(

@@ -1,14 +1,14 @@
-"""ToolBeHonest's file out of scenario items: rows as the reader beside it reads them.
+"""Write ToolBeHonest's file from scenario items; the reader module reads its rows.
 
-A row is a pair: an unsolvable item and its solvable sibling. The plan has the shown tool of each
-hop, then ``Finish``; the unsolvable one ``UnsolvableQuery`` where a hop lost its tool.
+A row is a pair: an unsolvable item and its solvable sibling. The plan has the displayed tool of
+each hop, then ``Finish``; the unsolvable plan has ``UnsolvableQuery`` for a hop without its tool.
 
 | subtask | scenario |
 |---|---|
 | single_step | missing-single |
-| multi_step_wo_rep | missing-tool, missing-repeated: no tool comes twice in the plan |
-| multi_step_w_rep | the same: one does |
-| os, web | potential-tool, by the surroundings that its text describes |
+| multi_step_wo_rep | missing-tool, missing-repeated: no tool is used twice in the plan |
+| multi_step_w_rep | the same, if a tool is used twice |
+| os, web | potential-tool, depending on the surroundings in its text |
 | iter | limited-steps |
 | best | limited-clones |
 """
@@ -41,13 +41,13 @@ from toolhop_tools.varied import most_varied
 from toolhop_tools.words import as_text
 
 FILE = "made_en.json"
-"""The published names are kept for the published files, whose size is known."""
+"""The published names are reserved for the published files, whose size is known."""
 FINISH = "Finish"
 OWN = {
     FINISH: "Ends the task.",
     UNSOLVABLE: "Says that no tool here can do the task, or a step of it.",
 }
-"""The tools that every list ends with."""
+"""Tools at the end of every list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class _Pair:
     unsolvable: Labelled
     solvable: Labelled
     left: Mapping[str, Tool]
-    """The tools of the unsolvable list, and of the solvable one."""
+    """Tools of the unsolvable list (`left`) and of the solvable one (`whole`)."""
     whole: Mapping[str, Tool]
 
 
 def used(family: Family) -> list[Labelled]:
-    """The items of a family that rows are made of."""
+    """Return the items of a family that become rows."""
     found: dict[str, Labelled] = {}
     for kind in TOOLBEHONEST:
         if (one := family.own(kind)) and (twin := family.twin(one)):
@@ -70,11 +70,11 @@ def used(family: Family) -> list[Labelled]:
 
 
 def write(found: Iterable[Family], *, most: int | None = None) -> Files:
-    """The file, and where each row is from; rows of a subtask stand together.
+    """Build the file and the origin of each row; rows are grouped by subtask.
 
     Args:
-        found: what was made of each item.
-        most: rows to keep of each subtask, those that differ most; all where None.
+        found: the families made.
+        most: rows to keep per subtask, those that differ most; all if None.
     """
     files, rows = Files(data=(FILE,)), dict[str, list[tuple[dict[str, JSON], _Pair]]]()
     for family in found:
@@ -120,7 +120,7 @@ def _paired(family: Family, one: Labelled) -> _Pair | Reason:
     own = [hop.tool for hop in twin.item.hops]
     if any(a.name != b.name and reads_like(a, b) for a, b in itertools.combinations(own, 2)):
         return Reason.ALIKE
-    # Clones differ in their limits, which stand in the text.
+    # Clones may read alike: they differ in the limits that their text states.
     free = {*twin.hop_tools, *(twin.shown if kind is Scenario.LIMITED_CLONES else ())}
     kept = {
         name: tool
@@ -150,7 +150,7 @@ def _subtask(one: Labelled, twin: Labelled) -> str:
 
 
 def _says(one: Labelled, at: int) -> bool:
-    """Whether the task says what a hop (from 0) asks its tool about: a limit can be seen then."""
+    """Whether the task states what a hop (from 0) asks its tool, so that limits are visible."""
     hop, text = one.item.hops[at], _task(one)
     about = [
         leaf.value
@@ -179,7 +179,7 @@ def _row(pair: _Pair) -> dict[str, JSON]:
 
 
 def _task(one: Labelled) -> str:
-    """The question, then the steps, one a line; of one step the question alone."""
+    """Return the question, then the steps, one per line; only the question if there is one step."""
     hops = [" ".join(hop.question.split()) for hop in one.item.hops]
     steps = [f"{number}. {text}" for number, text in enumerate(hops, start=1)]
     return "\n".join([" ".join(one.item.question.split()), *(steps if len(steps) > 1 else ())])
@@ -191,11 +191,11 @@ def _tools(shown: Mapping[str, Tool], wider: Mapping[str, Tool]) -> str:
 
 
 def _about(tool: Tool, wider: Tool | None) -> str:
-    """A tool in one line: its description, and the choices that its parameters have.
+    """Describe a tool in one line: its description, and the choices of its parameters.
 
     Args:
-        tool: what is described.
-        wider: the same tool in the twin: choices that it alone has are named as gone.
+        tool: the tool to describe.
+        wider: the same tool in the twin: choices that only it has are listed as excluded.
     """
     parts, others = [_sentence(tool.schema.description)], _choices(wider) if wider else {}
     for name, values in _choices(tool).items():
@@ -211,7 +211,7 @@ def _sentence(text: str) -> str:
 
 
 def _choices(tool: Tool) -> dict[str, Sequence[str]]:
-    """By parameter the values that its schema lists, of itself or of its elements."""
+    """Return the choices that the schema lists for each parameter or its elements."""
     properties, found = tool.schema.parameters.get("properties"), dict[str, Sequence[str]]()
     for name, schema in properties.items() if isinstance(properties, dict) else ():
         inner = schema.get("items") if isinstance(schema, dict) else None

@@ -1,1 +1,1 @@
-"""ToolHop: its files, read and written."""
+"""ToolHop: reading and writing its files."""

@@ -1,10 +1,11 @@
-"""ToolHop's official JSON: read unchanged, and written from any data set.
+"""Read ToolHop's official JSON unchanged, and write it from any data set.
 
 A row has ``id question answer sub_task tools functions domain answer_type previous_answer_type``
-(spec METRICS.md 3.1). Ours may add ``gold_calls``, a list parallel to ``functions`` of
-``{"arguments": {...}, "source": "..."}`` (with a ``reading``, where in the result the answer
-stands) or null, and ``shown``, which says how the tools are shown where that is not as they are
-(`toolhop_tools.benchmarks.toolhop.shown_field`). Any other field is kept in `Item.extra`.
+(spec METRICS.md 3.1). We may add ``gold_calls``, a list parallel to ``functions`` whose elements
+are null or ``{"arguments": {...}, "source": "..."}``, with a ``reading`` if the answer's position
+in the result is known; and ``shown``, which describes how the tools are shown if it differs from
+their definition (`toolhop_tools.benchmarks.toolhop.shown_field`). Other fields are kept in
+`Item.extra`.
 """
 
 from __future__ import annotations
@@ -48,12 +49,13 @@ PIN = Pin(
     size_bytes=19_720_396,
     sha256="0a51f71a44b7025645e452123af3caf2e348301922af91778e268db0188a7fab",
 )
-"""The file that its Git LFS pointer names at this revision (spec METRICS.md 3.1)."""
+"""The file to which the Git LFS pointer refers at this revision (spec METRICS.md 3.1)."""
 SOURCE = Source(TOOLHOP, (PIN,), "CC-BY-4.0", main=PIN.name)
 
 
 def survey_data(path: str, *, last_wins: bool) -> Survey:
-    """A file in the official format; without a path the fetched one, which must be the pinned one.
+    """Read a file in the official format; without a path the fetched file, which must match the
+    pin.
 
     Raises:
         DataNotFetched: no path is given, and the pinned file is not in the cache folder.
@@ -68,7 +70,7 @@ READER = Reader("ToolHop's 995 items, after `toolhop data fetch`", survey_data, 
 
 
 def read(path: Path, *, last_wins: bool = False) -> DataSet:
-    """The data set in a file of official rows; see `survey` for the arguments.
+    """Read the data set in a file of official rows; see `survey` for the arguments.
 
     Raises:
         DataError: lists every row that cannot be used.
@@ -80,16 +82,16 @@ def survey(path: Path, *, last_wins: bool = False, name: str = "") -> Survey:
     """Read a file of official rows, broken ones included.
 
     Args:
-        path: a JSON list of rows, or with the suffix ``.jsonl`` a row a line.
-        last_wins: where tools of one row share a name, do as the official evaluator does, which
-            runs the code of the last function whichever schema was meant. Every hop keeps its
-            schema under the shared name, all have the last one's program, and `Item.tools`
-            holds the last schema alone (the official request lists both). A gold call of
-            replaced code is dropped. Without it the second tool is called ``name_2``.
-        name: of the data set; the file's stem if empty.
+        path: a JSON list of rows, or JSON Lines if the suffix is ``.jsonl``.
+        last_wins: if tools of one row share a name, follow the official evaluator: it always runs
+            the code of the last function. Every hop keeps its schema under the shared name, all
+            have the last one's program, and `Item.tools` contains only the last schema (the
+            official request lists both). Gold calls of replaced code are dropped. If False, the
+            second tool becomes ``name_2``.
+        name: name of the data set; the file's stem if empty.
 
     Raises:
-        DataError: no rows could be read from the file at all.
+        DataError: no rows could be read from the file.
     """
     origin = str(path)
     rows = parse_rows(read_bytes(path), lines=path.suffix.lower() == ".jsonl", origin=origin)
@@ -99,7 +101,7 @@ def survey(path: Path, *, last_wins: bool = False, name: str = "") -> Survey:
 def survey_rows(
     rows: Sequence[tuple[str, JSON]], *, name: str, origin: str, last_wins: bool = False
 ) -> Survey:
-    """The same for rows already parsed, each with the name of its place, such as ``row 1``."""
+    """As `survey`, for parsed rows, each with its place, such as ``row 1``."""
     items, problems = collect(rows, lambda identity, row: _item(identity, row, last_wins))
     return Survey(DataSet(name, origin, tuple(items)), tuple(problems))
 
@@ -125,7 +127,7 @@ def _item(identity: str, row: Record, last_wins: bool) -> Item | None:
 
 
 def _tasks(row: Record) -> list[tuple[str, str, ToolSchema]]:
-    """Sub-question, sub-answer and schema, joined by sub-question."""
+    """Return sub-question, sub-answer and schema of each task, joined by sub-question."""
     before = row.errors
     answers = row.within("sub_task", row.mapping("sub_task"))
     schemas = row.within("tools", row.mapping("tools"))
@@ -177,7 +179,7 @@ def _hops(
     golds: Sequence[GoldCall | None],
     answer: str,
 ) -> tuple[Hop, ...]:
-    """In the order of the functions; names may still be shared."""
+    """Return the hops in the order of the functions; names may still be shared."""
     slots = [
         Slot(schema.name, property_names(schema.parameters), _same(sub_answer, answer))
         for _, sub_answer, schema in tasks
@@ -205,14 +207,14 @@ def _last_program(hops: Sequence[Hop]) -> tuple[Hop, ...]:
 
 
 def to_rows(dataset: DataSet) -> list[dict[str, JSON]]:
-    """The data set as official rows; reading them again gives equal items.
+    """Convert the data set to official rows; reading them again gives equal items.
 
-    Schemas go under the names of their functions (``name_2`` becomes ``name`` again). An id of
-    digits is written as a number, as in the official file.
+    Schemas get the names of their functions (``name_2`` becomes ``name`` again). An id of digits
+    becomes a number, as in the official file.
 
     Raises:
-        DataError: an item that the format cannot hold: two hops with one sub-question, or a tool
-            whose name is not its function's.
+        DataError: an item does not fit the format: two hops share a sub-question, or a tool's name
+            is not its function's.
     """
     problems = [problem for item in dataset.items for problem in _unwritable(item)]
     if problems:

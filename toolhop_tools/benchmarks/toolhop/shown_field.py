@@ -1,11 +1,11 @@
-"""The field of a row that says how its tools are shown, where that is not as they are.
+"""The field of a row that describes how its tools are shown, if it differs from their definition.
 
     "shown": {"names": [...], "others": [...], "order": [...]}
 
-``names`` has the shown name of each hop's tool, ``others`` the tools that belong to no hop, each
-with ``name description parameters function source``, and ``order`` all shown names in their
-order. The schemas of the hops' tools stand in ``tools`` as they are shown, but for the names:
-there they are those of the functions, as in the official file.
+``names`` lists the displayed name of each hop's tool, ``others`` the tools that belong to no hop,
+each with ``name description parameters function source``, and ``order`` all displayed names in
+order. ``tools`` contains the displayed schemas of the hops' tools, but with the names of their
+functions, as in the official file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIELD = "shown"
 
 
 def shown_field(item: Item) -> dict[str, JSON]:
-    """The field for an item that has an order."""
+    """Return the field for an item that has an order."""
     return {
         "names": [hop.tool.name for hop in item.hops],
         "others": [_other(tool) for tool in item.others],
@@ -43,7 +43,7 @@ def _other(tool: Tool) -> JSON:
 
 
 def read_shown(record: Record, item: Item) -> Item:
-    """`item` as the field says; its faults are noted in `record`."""
+    """Apply the field to `item`; its faults are noted in `record`."""
     names, order = _names(record, "names"), _names(record, "order")
     if len(names) != len(item.hops):
         expected = f"{counted(len(item.hops), 'name')}, one a hop"
