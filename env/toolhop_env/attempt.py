@@ -1,5 +1,6 @@
 """An attempt at an episode, read back from its trace: the unit that every figure is computed
-from."""
+from.
+"""
 
 from __future__ import annotations
 
@@ -99,13 +100,15 @@ class Attempt:
     @property
     def stored_at(self) -> str:
         """Path of the file for display, followed by the episode's name if the file holds
-        several."""
+        several.
+        """
         return self.stored_in if self.place is None else f"{self.stored_in} ({self.episode})"
 
     @property
     def cluster(self) -> str:
         """Unit by which errors are clustered: the item, or the family it shares with other
-        items."""
+        items.
+        """
         return self.facets.get(FAMILY, self.item)
 
     @property

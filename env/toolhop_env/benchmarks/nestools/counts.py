@@ -120,7 +120,8 @@ def _text(value: object) -> str:
 
 def nothing(gold: Sequence[NestedCall], order: int) -> Counts:
     """Return the counts of an unreadable answer; `order` is the number of ordered pairs
-    expected."""
+    expected.
+    """
     values = [value for call in gold for value in call.parameters.values()]
     return Counts(
         Count(gold=len(gold)),

@@ -77,7 +77,8 @@ def gold_of(item: Item) -> JSON:
 
 def gold_types(gold: JSON) -> dict[str, dict[str, str]]:
     """Return the response types of the gold tools, by id; empty for traces from before types
-    existed."""
+    existed.
+    """
     match gold:
         case {"types": dict(types)}:
             return {
@@ -162,7 +163,8 @@ def _values(prefix: str, counts: Counts, *, valid: bool) -> dict[str, Parts | No
 
 def explain_gap(trace: Trace) -> str | None:
     """Return the first part that one scorer finds wholly correct and the other does not; None if
-    their trees agree or the official code raises."""
+    their trees agree or the official code raises.
+    """
     if trace.started.mode == CALLS:
         return None
     gold, predicted = gold_calls(trace.started.gold), calls_in(trace.final_text)
@@ -258,7 +260,8 @@ LEAST_LISTED = 12
 
 def _distractors(manifest: Manifest) -> str:
     """Return how distractors were chosen; long lists in the data's file of prompts are the
-    official ones."""
+    official ones.
+    """
     shown = str(settings_of(manifest).get("perturbation"))
     if "distractors=" in shown:
         return f"ours, {shown}"

@@ -191,7 +191,8 @@ def _values(call: ToolCall) -> set[Words]:
 
 def _opened(value: JSON) -> JSON:
     """Parse a text that holds a list or object, as JSON or as Python; return other values
-    unchanged."""
+    unchanged.
+    """
     if not isinstance(value, str):
         return value
     for read in (json.loads, ast.literal_eval):

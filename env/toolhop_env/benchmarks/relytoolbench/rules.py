@@ -175,7 +175,8 @@ _STRICT_TYPES: Mapping[str, tuple[type, ...]] = {
 
 def _officially(value: object, kind: str) -> bool:
     """Whether a value fits an official type; unknown types fit nothing, and True fits an
-    integer."""
+    integer.
+    """
     return kind in _OFFICIAL_TYPES and isinstance(value, _OFFICIAL_TYPES[kind])
 
 
@@ -271,7 +272,8 @@ def _gave_no_error(call: ToolCall) -> bool:
 
 def passed(status: str, *, finished: bool, solvable: bool) -> str:
     """Return Passed, Failed or Unsure; an unsolvable task passes if the episode ends with
-    Finish."""
+    Finish.
+    """
     if not finished:
         return "Failed"
     if status == "Solved" or not solvable:
