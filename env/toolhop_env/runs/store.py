@@ -1,8 +1,7 @@
 """A run's folder: its settings, its items, and the trace of every episode.
 
     manifest.json        settings, versions, data, sandbox, status; replaced atomically
-    items.jsonl          the items as played, so the folder is self-contained; official rows for
-ToolHop
+    items.jsonl          the items as played (official rows for ToolHop): the folder stands alone
     episodes/NAME.jsonl  a trace, appended event by event, synced when the episode has ended
     segments/            packed traces of finished episodes (`toolhop_env.runs.packing`)
     judgements.jsonl     a judge's answers about the traces, if one was asked

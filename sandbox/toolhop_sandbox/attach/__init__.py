@@ -1,1 +1,3 @@
-"""The second way to a container, over its standard streams: tunnel on the host, relay inside."""
+"""The alternative connection to a container, over its standard streams: tunnel here, relay
+inside.
+"""
