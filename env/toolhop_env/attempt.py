@@ -172,7 +172,7 @@ def counting(attempts: Iterable[Attempt]) -> list[Attempt]:
     episode, in two runs it is two episodes.
     """
     best: dict[tuple[str, Key], Attempt] = {}
-    # By name too: in which order traces are read depends on which are packed.
+    # By name too, as the reading order depends on which traces are packed.
     for one in sorted(attempts, key=lambda found: (found.attempt, found.file)):
         key = (one.agent, one.key)
         if key not in best or isinstance(best[key].verdict, Errored):
@@ -223,6 +223,6 @@ def counting_streamed(
     for one in read():
         if not met.is_alone(one):
             left.append(one)
-        elif again.add(one):  # of a run under way another may have ended meanwhile
+        elif again.add(one):  # in a running run another attempt may have ended meanwhile
             yield one
     yield from counting(left)

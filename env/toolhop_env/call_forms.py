@@ -273,7 +273,7 @@ def _objects(text: str, known: dict[str, str]) -> Iterator[Found]:
         calls = list(_calls(value, known))
         if calls:
             yield Found(start, start + len(chunk), calls[0])
-        # An object that is not a call may be an answer that lists the calls made: not entered.
+        # Do not search an object that is not a call: it may be an answer that lists the calls made.
         start = text.find("{", start + (1 if value is None else len(chunk)))
 
 
@@ -384,7 +384,7 @@ def _code(text: str, known: dict[str, str]) -> Found | None:
         return None
     try:
         with warnings.catch_warnings():
-            # The parser has opinions on a stranger's escapes and number suffixes.
+            # The parser warns about unknown escapes and number suffixes.
             warnings.simplefilter("ignore")
             tree = ast.parse(code)
     except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -112,7 +112,7 @@ class Episode:
         self.item = item
         self.setting = setting or Setting()
         self.trace = Trace()
-        # Both follow from the trace; kept, so that no turn has to go through all before it.
+        # Both follow from the trace; cached, so that a turn need not process all earlier ones.
         self._conversation: list[Message] = []
         self._used = Used()
         self.name = name or f"{item.id}-{uuid4().hex[:8]}"
@@ -124,7 +124,7 @@ class Episode:
         self._tools: dict[str, Tool] = item.tools if self.setting.offer_tools else {}
         self._validator = Validator([tool.schema for tool in self._tools.values()])
         self._stand_ins = stand_ins or StandIns()
-        # Tools that come later too: what they need is had, or refused, before anything runs.
+        # Includes tools offered later: a missing stand-in is reported before anything runs.
         self._usable = self._tools | {name: item.all_tools[name] for name in self._held_back()}
         single_shot = self.setting.single_shot
         self._responders = {
@@ -135,7 +135,7 @@ class Episode:
         self._session: Session | None = None
         self._entered = False
         self._began = 0.0
-        # Held while a reply is taken: the trace has one turn after the other, whole.
+        # Held while a reply is processed, so that turns never interleave in the trace.
         self._turn = anyio.Lock()
 
     @property
@@ -191,7 +191,7 @@ class Episode:
         if programs := [*(tool.program for tool in runs), *first]:
             await self._take_session(programs)
         self._entered = True
-        # Waiting for a free worker is not the agent's time.
+        # Waiting for a free worker does not count as the agent's time.
         self._began = self._clock()
         return self
 
@@ -229,7 +229,7 @@ class Episode:
             SandboxError: the sandbox failed during a call. End the episode as errored.
         """
         try:
-            # Without a chance to be cancelled: a reply that came in time is recorded.
+            # Not a cancellation point: a reply that arrived in time is recorded.
             self._turn.acquire_nowait()
         except anyio.WouldBlock:
             await self._turn.acquire()
@@ -257,7 +257,7 @@ class Episode:
                 return Step((), self.ending)
             raw_calls = (malformed.raw(f"turn{turn}_malformed"),)
         called: list[Called] = []
-        # One after the other, in the order given: a worker runs one call at a time.
+        # In order and one at a time, as a worker runs only one call at a time.
         for raw in raw_calls:
             if self.ending is not None or not self._room_for(raw.name):
                 break

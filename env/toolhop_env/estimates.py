@@ -96,7 +96,7 @@ def _figures(
 ) -> dict[str, Estimate | None]:
     named = {one.name: one for one in measures}
     found: dict[str, Estimate | None] = {}
-    for one in measures:  # one after the other: of many items the sums of all would weigh
+    for one in measures:  # one at a time: all sums of many items would take too much memory
         mean = _mean([sums(named[name]) for name in one.mean_of or (one.name,)])
         nothing = Estimate(0.0, None, 0) if one.zero and sums(one) else None
         found[one.name] = mean.estimate(one) if mean else nothing

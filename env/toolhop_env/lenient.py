@@ -143,7 +143,7 @@ def _python_literal(text: str) -> JSON:
     if not _bracketed(text):
         return None
     with warnings.catch_warnings():
-        # The parser has opinions on a stranger's escapes and number suffixes.
+        # The parser warns about unknown escapes and number suffixes.
         warnings.simplefilter("ignore")
         value = ast.literal_eval(text)
     # Sets, bytes, complex numbers are literals, but not JSON; nor are keys that are not text.

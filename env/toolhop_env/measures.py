@@ -57,7 +57,7 @@ class Measure:
     """Whether this is the benchmark's main measure; exactly one measure leads."""
 
     _: KW_ONLY
-    # How it is shown.
+    # Presentation.
     title: str = ""
     """Heading in tables; the name if empty."""
     unit: Unit = Unit.SHARE
@@ -66,7 +66,7 @@ class Measure:
     in_tables: bool = True
     """Whether the tables at the end of a run show the measure; comparisons and exports always
     do."""
-    # How it is made.
+    # Computation.
     parts: Callable[[Score], Parts | None] | None = None
     """Returns the numerator and denominator of a score; None if the scorer provides them by
     name."""
@@ -76,7 +76,7 @@ class Measure:
     zero: bool = False
     """Whether the figure is 0, as in the official code, if episodes have values but all
     denominators are 0; otherwise there is no figure."""
-    # How it is compared.
+    # Comparison.
     tested: bool = True
     """Whether comparisons test a difference in the measure. False for a ratio whose denominator
     the agent chooses: the share of failed calls also rises if fewer calls succeed."""

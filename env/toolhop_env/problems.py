@@ -147,6 +147,6 @@ def shown(value: object) -> str:
     """Format a JSON value, shortened to `SHOWN_CHARS`."""
     if isinstance(value, str):
         value = value[:SHOWN_CHARS]
-    # The checker gives numbers beyond a float as Decimal.
+    # The checker returns numbers beyond a float's range as Decimal.
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"

@@ -21,7 +21,7 @@ class Rejections:
 
     def __call__(self, document: ToolSchema, arguments: Mapping[str, JSON]) -> str | None:
         """Return the detailed feedback if the call is rejected; None if it is valid."""
-        # One tool is asked about many times in a row.
+        # Consecutive calls are often of the same tool.
         if document is not self._document or self._validator is None:
             self._document, self._validator = document, Validator([document])
         verdict = self._validator.check(document.name, json.dumps(arguments))

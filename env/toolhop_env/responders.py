@@ -159,7 +159,7 @@ class _Tables:
             if key in self.earlier:
                 return self.earlier[key], ResultOrigin.EARLIER
             outcome = await self.simulator.respond(tool, arguments)
-            # Of two calls at once the first to be answered holds for both.
+            # Of two concurrent calls, the first answer is used for both.
             return self.earlier.setdefault(key, outcome), ResultOrigin.SIMULATED
         made_up = ResultOrigin.TEMPLATE if self.body.made else ResultOrigin.DEFAULT
         return self.body.default, made_up

@@ -76,7 +76,7 @@ def started(
         benchmark=item.benchmark,
         answer_malformed=setting.answer_malformed,
         single_shot=setting.single_shot,
-        # What goes beside the messages.
+        # In the text format, schemas are part of the messages.
         tool_chars=0 if text else sum(shown_chars(tool.schema) for tool in offered),
     )
     if resume_from is None:
@@ -115,7 +115,7 @@ def check_resumable(trace: Trace, item: Item, setting: Setting) -> None:
     if turn:
         answered = [call for call in trace.calls if call.turn == turn]
         wanted = len(read_calls(begun.call_format, trace.replies[-1].reply, turn))
-        if not wanted and answered:  # a malformed call, which is read as none
+        if not wanted and answered:  # a malformed call, which `read_calls` ignores
             wanted = 1
         if not 0 < wanted == len(answered):
             what = "answers" if not wanted else "was cut off"

@@ -344,7 +344,7 @@ def messages_of(event: Event, call_format: CallFormat) -> tuple[Message, ...]:
             return (AssistantMessage(reply.content, reply.calls, reply.thoughts),)
         case Called():
             if event.error is ErrorCode.MALFORMED_CALL and call_format is CallFormat.NATIVE:
-                # No native call was made: there is none to answer by its id.
+                # There is no native call whose id a tool message could refer to.
                 return (UserMessage(event.feedback),)
             return (ToolMessage(event.raw.id, event.raw.name, event.feedback),)
         case _:

@@ -79,7 +79,7 @@ class Validator:
                 for error in _errors(validator, dict(arguments)):
                     found += schema_problems(error, arguments)
             except ValueError as error:
-                # Nested beyond the checker's depth, or text that has no UTF-8: never from `check`.
+                # Nested too deeply for the checker, or not valid UTF-8: never from `check`.
                 given = shown(repr(arguments))
                 reason = f"plain JSON ({error})"
                 found.append(Problem(ErrorCode.SCHEMA_VIOLATION, "", given, reason))
@@ -109,7 +109,7 @@ def _once(found: Sequence[Problem]) -> list[Problem]:
 def _errors(
     validator: jsonschema_rs.Validator, arguments: dict[str, JSON]
 ) -> list[jsonschema_rs.ValidationError]:
-    # iter_errors makes its whole list at once: half a million wrong items take 23 s.
+    # iter_errors builds its whole list at once: half a million wrong items take 23 s.
     if not any(True for _ in islice(_nodes(arguments), MOST_NODES, None)):
         return list(validator.iter_errors(arguments))
     try:

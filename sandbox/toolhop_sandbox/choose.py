@@ -61,7 +61,7 @@ async def open_sandbox(
         launcher: Launcher = docker
     else:
         launcher = ProcessLauncher(hash_seed=hash_seed)
-    # More than one a processor would only wait in memory for its turn.
+    # More than one per processor would only wait in memory.
     ahead = min(workers, len(os.sched_getaffinity(0)))
     return PooledSandbox(launcher, limits, policy, workers, ahead)
 

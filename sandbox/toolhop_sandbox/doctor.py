@@ -84,7 +84,7 @@ async def examine() -> Diagnosis:
     called = await _call("call in a process", launcher)
     checks += [_seccomp(launcher.facts), called]
     runs += ["process"] if called.ok else []
-    # `auto` asks the engine alone, so that a broken one is reported and not passed over in silence.
+    # `auto` checks only the engine, so that a broken one is reported and not silently skipped.
     takes: Runs = "docker" if engine.ok else "process"
     return Diagnosis(tuple(checks), takes if takes in runs else None, tuple(runs))
 

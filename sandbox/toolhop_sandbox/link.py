@@ -93,13 +93,13 @@ class WorkerLink:
         standby = self._primed.pop(program, None)
         if program in self._wanted:
             self._wanted.remove(program)
-        # A program that is called once is seldom called again; one called twice is kept ready.
+        # A program is seldom called a second time; if it is, prepare a standby for further calls.
         if program in self._called:
             self._want(program, first=True)
         self._called.add(program)
         request = wire.frame(wire.RUN, arguments)
         if standby is None or not standby.waits:
-            # It ended before it was called, for want of memory.
+            # If it ended before it was called, it lacked memory.
             self._spent += [standby] if standby is not None else []
             standby, request = await self._take(), program.frame + request
         limits = program.limits
@@ -125,7 +125,7 @@ class WorkerLink:
             raise SandboxFault("the worker's compile step failed; this is a bug of the sandbox")
         outcome = await read_answer(answer, limits, compiling=True)
         if isinstance(outcome, Died):
-            # Only the parser ran: nesting deep enough overflows its stack.
+            # Only the parser ran: deep nesting overflows its stack.
             return Raised("SyntaxError", "the source crashed Python's compiler")
         return outcome
 
@@ -181,14 +181,14 @@ class WorkerLink:
             try:
                 async with asyncio.timeout(limit_s):
                     await send_all(standby.connection, request)
-                    # What the call before left to do is done while this one runs.
+                    # Clean up after the previous call while this one runs.
                     self._tidy()
                     answer = await read_frame(standby.connection, cap_bytes)
             except TimeoutError:
                 return await self._ended(standby, 0, overdue=True)
             return await self._ended(standby, HANG_UP_S) if answer is None else answer
         except asyncio.CancelledError:
-            # Whatever the process is doing now is over.
+            # End the process, whatever it is doing.
             with anyio.CancelScope(shield=True), contextlib.suppress(SandboxFault):
                 await self._ended(standby, 0)
             raise

@@ -37,7 +37,7 @@ def _started(pid: int) -> str:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
-    # The command's name, in parentheses, may hold spaces; the 22nd field is the start time.
+    # The command's name, in parentheses, may contain spaces; the 22nd field is the start time.
     return text.rpartition(")")[2].split()[19]
 
 
@@ -49,7 +49,7 @@ def _runs(pid: int, started: str) -> bool:
     try:
         os.kill(pid, 0)
     except PermissionError:
-        # It is there, of another user, and /proc is mounted with hidepid.
+        # It exists, owned by another user, with /proc mounted with hidepid.
         return True
     except (ProcessLookupError, OverflowError):
         return False

@@ -161,7 +161,7 @@ class PooledSandbox:
                 log.info("an idle worker was lost: %s", fault)
                 await self.stop(worker)
             except BaseException:
-                # Cancelled: whether it answers is not known.
+                # Cancelled, so it is unknown whether the worker answers.
                 await self.stop(worker)
                 raise
             else:
@@ -203,7 +203,7 @@ class PooledSandbox:
         if self._coming is not coming:
             return
         self._coming = None
-        # A session that needs one tries itself, and reports what kept it from starting.
+        # On failure, a session that needs a worker starts one itself and reports the error.
         if not coming.cancelled() and coming.exception() is None:
             self._idle.append(coming.result())
             self._fill()
@@ -244,8 +244,8 @@ class _PoolSession:
         self._sandbox = sandbox
         self._worker: Worker | None = worker
         self._ended = False
-        # Invariant: one call is under way in a worker at a time. Not anyio's lock, which goes
-        # once around the event loop even where nobody waits.
+        # Invariant: a worker runs one call at a time. Not anyio's lock, which goes
+        # around the event loop once even if nothing waits.
         self._turn = asyncio.Lock()
 
     async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
@@ -288,7 +288,7 @@ class _PoolSession:
             ready = loadable(made, program, sandbox.limits, sandbox.policy)
             sandbox.keep(program, ready)
             return ready
-        # Too slow and too large are facts of the moment; the others are facts of the source.
+        # Time and memory depend on the moment; other outcomes depend on the source alone.
         if not isinstance(made, TimedOut | OutOfMemory):
             sandbox.keep(program, made)
         return made

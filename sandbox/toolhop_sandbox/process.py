@@ -28,13 +28,13 @@ that ends before is noticed at once."""
 STOP_S = 3.0
 """Seconds that a worker may take to end by itself; normally milliseconds."""
 WORKER_ENVIRONMENT = {
-    # Calls give the same result from process to process: sets keep one order, dates one zone.
-    # See `worker_environment` for another order.
+    # Results do not vary between processes: sets have one order, dates one zone.
+    # `worker_environment` can set another order.
     "PYTHONHASHSEED": "0",
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
     "PYTHONDONTWRITEBYTECODE": "1",
-    # No sandbox has the zones' data: they are to be missing everywhere, and not forbidden here.
+    # No sandbox has time zone data: it is missing everywhere, rather than forbidden here.
     "PYTHONTZPATH": "",
 }
 

@@ -39,7 +39,7 @@ class Known:
     @cached_property
     def _all(self) -> frozenset[str]:
         found = self.in_order
-        # `user_id=7f3a` and `2024-01-05` are also words in parts, and `S01` has a number.
+        # The parts of `user_id=7f3a` and `2024-01-05` are words too, and `S01` has a number.
         parts = re.findall(r"[^\W_]+", self._text.casefold())
         parts += re.findall(r"\d+(?:\.\d+)?", self._text)
         written = (DIGITS[word] for word in found if word in DIGITS)

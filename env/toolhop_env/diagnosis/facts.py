@@ -116,7 +116,7 @@ class Same:
         time and cost.
         """
         if any(measure.parts is not None for measure in benchmark.answer_measures):
-            return one  # they may be made of anything in it
+            return one  # these measures may use any part of the score
         went = one.conduct
         seen = Conduct(
             went.ending, went.turns, went.calls, went.errors, went.repairable,

@@ -98,7 +98,7 @@ def scoring_baselines(seen: Sequence[Seen]) -> Iterator[Finding]:
         lead, measures = named(name).lead, named(name).answer_measures
         right = {m.name: sum(one.has(m) for one in group) for m in measures}
         if any(right.values()):
-            # Some gold may well be the constant; an answer of nothing is the gold of none.
+            # A gold may equal the constant by chance, but no gold is an empty answer.
             wrong = lead.binary and right[lead.name] and agent == "do-nothing"
             shown = ", ".join(f"{m.heading} {right[m.name]}" for m in measures)
             evidence: dict[str, JSON] = {**right, "episodes": len(group)}

@@ -151,7 +151,7 @@ def disagreements(found: Iterable[tuple[str, Line]], confidence: float) -> dict[
 
 @cache
 def _detectable(items: int, discordant_share: float) -> float:
-    # Asked for every group of every breakdown, of which many are alike.
+    # Needed for every group of every breakdown, often with equal arguments.
     return paired.smallest_detectable(items, discordant_share)
 
 

@@ -235,7 +235,7 @@ def lines(
             left.pop(line.attempt.file, None)
             ended.pop(line.attempt.file, None)
             yield line
-    # Packed attempts at other items were left out.
+    # With `mentioning`, packed attempts at other items were left out above.
     for name in dict.fromkeys([*left, *([] if mentioning else ended)]):
         entry, size = left.get(name), None
         with contextlib.suppress(FileNotFoundError):  # packed since it was listed
@@ -289,7 +289,7 @@ def _of_segment(
                 found += [scored] if scored else []
         is_right = False
     else:
-        is_right = bool(mentioning)  # of some of its traces no index is made
+        is_right = bool(mentioning)  # no index is written for part of the traces
         fresh = True
         for line in known:
             attempt = line.attempt

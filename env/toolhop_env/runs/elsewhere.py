@@ -99,7 +99,7 @@ def put(path: Path, url: str) -> Elsewhere:
         system.pipe_file(name, content)
         system.invalidate_cache()
         there = system.cat_file(name)
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store has its own errors
         raise StoreError(f"{url} cannot be written: {_said(error)}") from error
     if (len(there), hashlib.sha256(there).hexdigest()) != (place.size, place.sha256):
         raise StoreError(
@@ -118,15 +118,15 @@ def fetched(place: Elsewhere, start: int = 0, end: int | None = None) -> bytes:
     system, name = _system(place.url)
     end = place.size if end is None else end
     try:
-        if getattr(system, "local_file", False):  # a pipe or a device would give no end
+        if getattr(system, "local_file", False):  # reading a pipe or device might never end
             os.close(regular.descriptor(Path(name), below=0))
         if (start, end) == (0, place.size):
             found: bytes = system.cat_file(name)
         else:
             found = system.cat_file(name, start=start, end=end)
-            if len(found) == place.size:  # a server that knows no ranges gives all
+            if len(found) == place.size:  # a server without range support
                 found = found[start:end]
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store has its own errors
         raise StoreError(f"{place.url} cannot be read: {_said(error)}") from error
     if len(found) != end - start:
         raise StoreError(
@@ -147,7 +147,7 @@ def _system(url: str) -> tuple[Any, str]:
         ) from (error)
     try:
         system, name = url_to_fs(url)
-    except Exception as error:  # as above; some look for credentials here
+    except Exception as error:  # as above; some stores look for credentials here
         raise StoreError(f"{url} cannot be used: {_said(error)}; see {_install()}") from error
     return system, name
 

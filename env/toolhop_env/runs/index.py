@@ -119,7 +119,7 @@ def _lines(file: Iterable[bytes]) -> dict[str, IndexLine]:
     for text in file:
         try:
             line = from_line(text)
-        except ValueError:  # cut short by a kill; the trace tells
+        except ValueError:  # truncated by a kill; the trace has the data
             continue
         found[line.attempt.file] = line
     return found
@@ -133,7 +133,7 @@ def sizes(path: Path) -> dict[str, int]:
     found: dict[str, int] = {}
     with suppress(OSError), regular.reading(path) as file:
         for text in file:
-            with suppress(*_NO_LINE):  # the header, or cut short by a kill
+            with suppress(*_NO_LINE):  # the header, or a line truncated by a kill
                 line = json.loads(text)
                 found[line["attempt"]["file"]] = int(line["size"])
     return found

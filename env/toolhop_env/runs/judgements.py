@@ -201,5 +201,5 @@ def _valid(lines: Iterable[bytes]) -> Iterable[Judgement]:
         if line.endswith(b"\n"):
             try:
                 yield _LINE.validate_json(line)
-            except ValueError:  # a line cut short by a kill, and gone on behind it
+            except ValueError:  # a line truncated by a kill, with the next one appended
                 continue

@@ -143,7 +143,7 @@ def _finished(store: RunStore) -> list[list[IndexLine]]:
 
 
 def _as_written(line: IndexLine, stat: os.stat_result) -> bool:
-    # The trace tells its episode; what else its file was called would be lost.
+    # A packed trace has its episode's name only, so a file with another name stays.
     own_name = line.attempt.file == f"{file_name(line.attempt.episode)}.jsonl"
     return own_name and (line.size, line.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
 
@@ -231,7 +231,7 @@ class Packer:
         self._stop = Event()
         self.fault = ""
         """Why the last attempt packed or moved too little; empty if it did not."""
-        self._begin()  # what an earlier session, or an earlier version, left
+        self._begin()  # left by an earlier session or version
 
     def __enter__(self) -> Self:
         return self

@@ -39,7 +39,7 @@ def redact(path: Path) -> None:
         segment = Segment(path.parent, path.name.removesuffix(TRACES))
         content, _ = packed(map(redacted_bytes, _packed(path)))
         segment.index.unlink(missing_ok=True)
-        # Under its old name first: at no moment is it there twice, or not at all.
+        # First under its old name, so that it is never there twice or missing.
         write_atomic(path, content)
         number = segment.name.partition("-")[0]
         path.rename(path.with_name(f"{number}-{hashlib.sha256(content).hexdigest()[:12]}{TRACES}"))

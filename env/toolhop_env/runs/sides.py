@@ -111,7 +111,7 @@ def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = N
     if not isinstance(settings, dict):
         raise StoreError(f"{folder} has a manifest without settings: it was not written by a run")
     episodes = by_key(store.attempts())
-    # A resumed run may have another judge than it began with; who answered is what counts.
+    # A resumed run may have changed its judge; the one that answered counts.
     judge = next((one.judge for one in episodes.values() if one.judge), None)
     data = manifest.get("data")
     asked = data.get("played") if isinstance(data, dict) else None

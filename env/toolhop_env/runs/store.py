@@ -284,7 +284,9 @@ class RunStore:
             faults(error)
 
         yield from self._scan(known, lines, mentioning, told)
-        if lines != known and not mentioning and not met:  # else it still knows what is lost
+        if (
+            lines != known and not mentioning and not met
+        ):  # otherwise the old index still lists what is lost
             self._unless_played(lambda: self._write_index(lines))
 
     def _scan(
@@ -391,10 +393,10 @@ class RunStore:
         """
         index = self.folder / INDEX
         with reported(self.folder / EPISODES):
-            # Empty folders do not survive every way of copying.
+            # Some ways of copying drop empty folders.
             (self.folder / EPISODES).mkdir(exist_ok=True)
         sweep(self.folder)
-        for segment in segments(self.folder):  # what is lost must not be played again unasked
+        for segment in segments(self.folder):  # lost episodes must not be silently played again
             segment.check_size()
         alone = catalog.files(self.folder)
         lines: dict[str, IndexLine] = {}

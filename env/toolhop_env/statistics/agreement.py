@@ -58,7 +58,7 @@ def agreement(
     names = sorted({name for pair in confusion for name in pair})
     cells = [(one, other) for one in names for other in names]
     counts = [Counter(pairs) for pairs in given]
-    # In order of content: how items are named plays no part.
+    # Sorted by content, so that the names of items have no influence.
     rows = sorted(tuple(float(found[cell]) for cell in cells) for found in counts)
     sums = np.array(rows, dtype=np.float64)
     whole = sums.sum(axis=0, keepdims=True)

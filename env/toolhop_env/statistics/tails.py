@@ -34,7 +34,7 @@ def rejections(most_tosses: int, alpha: float) -> NDArray[np.int64]:
     to the last bit. One more toss raises it by one or not at all.
     """
     limits = np.full(most_tosses + 1, -1, dtype=np.int64)
-    most, ways, term = -1, 0, 0  # ways to get at most `most` heads, and exactly so many
+    most, ways, term = -1, 0, 0  # ways to get at most `most` heads, and exactly `most`
     for tosses in range(1, most_tosses + 1):
         ways = 2 * ways - term
         term = term * tosses // (tosses - most) if most >= 0 else 0

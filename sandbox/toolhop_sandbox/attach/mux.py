@@ -25,9 +25,9 @@ from toolhop_sandbox.worker import wire
 OPEN = b"O"  # a connection begins: the control packet that its descriptor came with
 PACKET = b"P"  # a control packet without descriptor
 DATA = b"D"  # bytes of a connection
-CREDIT = b"G"  # 4-byte count of its bytes that were taken
+CREDIT = b"G"  # 4-byte count of its bytes that were consumed
 CLOSE = b"Q"  # a connection's local end is gone
-BEAT = b"B"  # the leading end lives
+BEAT = b"B"  # the leading end is alive
 HEAD = struct.Struct(">cQI")
 
 CHUNK_BYTES = 65_536
@@ -163,19 +163,19 @@ class Mux:
         """Register for the events that can be served now."""
         room = len(self._outgoing) < PENDING_BYTES
         reading, writing = self._stream.descriptors()
-        # A following end that cannot pass on a packet takes nothing more; a leading one always
+        # A following end that cannot pass a packet on stops reading; a leading one always
         # reads, and has a limit for packets instead.
         wanted = {reading: 0 if self._backlog and not self._leads else select.POLLIN}
         if self._outgoing:
             wanted[writing] = wanted.get(writing, 0) | select.POLLOUT
-        # Also with nothing asked for, its end is reported.
+        # Its end is reported even if no events are requested.
         control = (select.POLLIN if room else 0) | (select.POLLOUT if self._backlog else 0)
         for one in self._connections.values():
             events = select.POLLIN if room and one.credit and not one.ending else 0
             events |= select.POLLOUT if one.inbox else 0
             if events:
                 wanted[one.socket.fileno()] = events
-        # One of which nothing is wanted would report its end over and over: it is not watched.
+        # Not watched without events, as its end would be reported over and over.
         wanted = {descriptor: events for descriptor, events in wanted.items() if events}
         wanted[self._control.fileno()] = control
         if wanted != self._watched:
@@ -245,7 +245,7 @@ class Mux:
         except BlockingIOError:
             return
         except OSError:
-            # It ended with something unread. What it had written itself was there to read first.
+            # It ended with unread data. What it had written was read before.
             data = b""
         if data:
             one.credit -= len(data)

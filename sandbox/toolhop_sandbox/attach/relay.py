@@ -77,8 +77,8 @@ def main() -> None:
     lockdown.hide()
     lockdown.no_new_privileges()
     control = start_zygote()
-    # What the zygote leaves behind is adopted here, and nobody asks how it ended. Only now: the
-    # zygote waits for its own.
+    # Orphans of the zygote are adopted here, and their exit codes ignored. Only now, as the
+    # zygote waits for its own children.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(mux.Hangup, mux.Broken):

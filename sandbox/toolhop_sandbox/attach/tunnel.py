@@ -75,7 +75,7 @@ class Tunnel:
         except mux.Hangup:
             return
         except mux.Broken as error:
-            # Whoever waits for the worker finds its socket closed, which is a SandboxFault.
+            # A caller that waits for the worker finds its socket closed, a SandboxFault.
             log.info("a worker's stream was given up: %s", error)
 
 
@@ -148,12 +148,12 @@ def _owned(attached: Any) -> tuple[socket.socket, Any]:  # noqa: ANN401 -- docke
     The result is the reader of a plain socket (unix, TCP), a TLS socket, or an SSH channel.
     """
     if isinstance(attached, socket.SocketIO):
-        # The response holds it, and closes it when it is collected: this one is ours alone.
+        # The response closes its socket when garbage collected; the duplicate is ours.
         plain: socket.socket = attached._sock.dup()  # type: ignore[attr-defined]  # noqa: SLF001
         attached._response.close()  # type: ignore[attr-defined]  # noqa: SLF001 -- set by docker
         return plain, None
     if isinstance(attached, ssl.SSLSocket):
-        # A copy of it would not know the keys.
+        # A duplicate would not have the keys.
         return attached, attached._response  # type: ignore[attr-defined]  # noqa: SLF001
     return _bridged(attached), attached
 

@@ -251,7 +251,7 @@ def import_host_image(client: DockerClient, name: str) -> None:
                 tag=tag,
                 changes=[f"LABEL {IMAGE_LABEL}=1", f"LABEL {home}", image.ENVIRONMENT],
             )
-    # The engine answers 200 before it has read the archive; what goes wrong then is in the text.
+    # The engine answers 200 before it has read the archive; later errors are in the body.
     if '"error"' in reported:
         raise SandboxUnavailable(
             f"the engine could not import the sandbox image: {reported.strip()[-300:]}",

@@ -116,7 +116,7 @@ class DockerEngine:
         self._facts: dict[str, JSON] = {}
         self._creates = anyio.Semaphore(CREATES)
         self._outage = Outage()
-        # Two starts that miss the image at once must not both make it.
+        # Two concurrent starts that find no image must not both build it.
         self._making = threading.Lock()
         self._mark = uuid4().hex
         """Label of the containers that this launcher starts."""
@@ -157,7 +157,7 @@ class DockerEngine:
 
     async def close(self) -> None:
         """Remove remaining containers and close the connection; see `Launcher.close`."""
-        # Where the engine hung up before it answered, nobody knows what it started.
+        # If the engine dropped the connection before answering, it may have started more.
         for _ in range(CLOSES if self._client is not None else 0):
             with contextlib.suppress(SandboxUnavailable):
                 await self._in_thread(lambda client: containers.sweep_marked(client, self._mark))
@@ -199,7 +199,7 @@ class DockerEngine:
         else:
             containers.build_over(client, self._image, self.base)
         if before and before != containers.image_id(client, self._image):
-            # It has lost its name. One in use stays until `toolhop sandbox clean`.
+            # The old image has lost its name. If in use, it stays until `toolhop sandbox clean`.
             containers.discard_image(client, before)
 
     async def start(self) -> DockerWorker:
@@ -220,7 +220,7 @@ class DockerEngine:
                     return await self._start_mounted()
                 except Unshared as reason:
                     if self._connected_once:
-                        # Others reached it: this one was ended, as by an engine that is stopped.
+                        # Other workers connected, so this one was killed, as when the engine stops.
                         raise SandboxFault(reason.message) from reason
                     if self.transport == "socket":
                         raise
@@ -254,7 +254,7 @@ class DockerEngine:
         try:
             await link.greet(START_S)
         except SandboxFault as fault:
-            # Its streams end before the engine has written down that it has ended.
+            # Its streams end before the engine has recorded its end.
             deadline_s = anyio.current_time() + ENDED_S
             while await self._in_thread(lambda client: _is_running(client, container_id)):
                 if anyio.current_time() > deadline_s:
@@ -278,7 +278,7 @@ class DockerEngine:
                 link = WorkerLink(connected)
                 await link.greet(START_S)
             except BaseException:
-                # Also on cancellation: nobody else knows of this container.
+                # Also on cancellation, as nothing else knows of this container.
                 if link is not None:
                     link.close()
                 with anyio.CancelScope(shield=True):
@@ -296,7 +296,7 @@ class DockerEngine:
             try:
                 return self._run_once(client, way)
             except ImageNotFound:
-                # Somebody cleared up since this run began.
+                # The image was removed since this run began.
                 self._make(client, only_if_missing=True)
             except APIError as error:
                 if not lacks_python(error):
@@ -315,7 +315,7 @@ class DockerEngine:
                 way.attach(client, container_id)
             client.api.start(container_id)
         except APIError:
-            # One that never ran is not removed by the engine.
+            # The engine does not remove a container that never ran.
             containers.discard(client, container_id)
             raise
         return container_id
@@ -336,20 +336,20 @@ class DockerEngine:
             worker_mib = WORKER_MIB
         options = hardening.options(self.limits.memory_mib + worker_mib)
         if version_lt(client.api.api_version, "1.41"):
-            # Docker before 20.10 gives no container cgroups of its own.
+            # Docker before 20.10 has no private cgroup namespaces.
             options.pop("cgroupns", None)
         container = client.containers.create(
             self._image,
             command,
             auto_remove=True,
             environment=worker_environment(self.hash_seed),
-            # Else the container's id: calls that read it would differ from worker to worker.
+            # The default is the container's id, which would make calls differ between workers.
             hostname="toolhop",
             labels=containers.labels(self._mark),
             mounts=mounts,
             runtime=self.runtime,
             stdin_open=isinstance(way, Tunnel),
-            # An engine that is stopped would wait 10 s for a worker that has nothing to save.
+            # Otherwise a stopping engine waits 10 s for a worker that has nothing to save.
             stop_signal="SIGKILL",
             working_dir="/",
             **options,

@@ -31,7 +31,7 @@ def control_folder() -> Path:
     private = Path(tempfile.mkdtemp(prefix=prefix(), dir=place()))
     folder = private / "c"
     folder.mkdir()
-    # Whatever the umask: the container's user is another one.
+    # Set explicitly, whatever the umask, as the container's user differs.
     folder.chmod(0o755)
     return folder
 

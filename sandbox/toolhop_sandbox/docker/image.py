@@ -178,7 +178,7 @@ def _linked(binaries: set[str]) -> set[str]:
             fix="install the C library's tools, or: "
             "toolhop sandbox build --sandbox-base python:3.12-slim",
         )
-    # A statically linked extension makes ldd exit with 1; what it lists is what there is.
+    # A statically linked extension makes ldd exit with 1; its list is still complete.
     listing = subprocess.run(  # noqa: S603 -- the system's own ldd on the interpreter's files
         [ldd, *sorted(binaries)], capture_output=True, text=True, check=False
     ).stdout
@@ -206,7 +206,7 @@ def build_context(base: str) -> bytes:
     """
     lines = [
         f"FROM {base}",
-        # Copied, not run: the base may be of another platform, or hold no shell.
+        # Copied, not run: the base may be of another platform, or have no shell.
         f"COPY worker {WORKER}",
         ENVIRONMENT,
     ]

@@ -96,7 +96,7 @@ async def meeting() -> AsyncIterator[Meeting]:
         listener = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
         listener.setblocking(False)
         listener.bind(str(folder / folders.SOCKET))
-        # The container's user is another one; the folder above is closed to all others.
+        # The container's user differs; the parent folder keeps all others out.
         await anyio.to_thread.run_sync((folder / folders.SOCKET).chmod, 0o666)
         listener.listen(1)
         yield Meeting(folder, listener)

@@ -63,7 +63,7 @@ def images(client: DockerClient) -> Iterator[Image]:
     marked = client.api.images(filters={"label": f"{containers.IMAGE_LABEL}=1"})
     for summary in marked:
         names = [name for name in summary.get("RepoTags") or [] if name != "<none>:<none>"]
-        # Somebody may have tagged ours with a name of their own: that is theirs to remove.
+        # A tag that a user has added to our image is theirs to remove.
         own = [name for name in names if name.startswith(f"{image.REPOSITORY}:")]
         for name in own or ([] if names else [summary["Id"]]):
             home = (summary.get("Labels") or {}).get(containers.HOME_LABEL, "")
@@ -99,7 +99,7 @@ def usage(client: DockerClient) -> list[ContainerUsage]:
     """Return the resource use of our running containers, oldest first."""
     running = [one for one in containers.ours(client) if one.state not in ENDED]
     running.sort(key=lambda one: one.started_s)
-    # The engine takes 0.8 s for each answer, as it looks twice.
+    # The engine takes 0.8 s per answer, as it samples twice.
     with ThreadPoolExecutor(max_workers=8) as threads:
         memory = threads.map(lambda one: _memory_bytes(client, one.id), running)
         return [ContainerUsage(one, held) for one, held in zip(running, memory, strict=True)]
@@ -109,7 +109,7 @@ def _memory_bytes(client: DockerClient, container_id: str) -> int | None:
     """Return memory in use without the page cache, as `docker stats` does."""
     from docker.errors import APIError
 
-    # ValueError: the answer about one that ends while it is asked is empty.
+    # ValueError: the answer is empty if the container ends during the query.
     with contextlib.suppress(APIError, ValueError):
         reported = client.api.stats(container_id, stream=False, one_shot=True).get(
             "memory_stats", {}

@@ -100,7 +100,7 @@ def compile_source(request: dict[str, Any]) -> bytes:
 
 def run(program: LoadedProgram, arguments: bytes) -> bytes:
     """Run the module level, then the function; return the frame with the outcome."""
-    # Made before untrusted code runs: afterwards there may be no memory to make it of.
+    # Made before untrusted code runs: afterwards there may be no memory left for it.
     text = b'{"kind": "out_of_memory", "limit_mib": %d}' % program.memory_mib
     no_memory = wire.frame(wire.OUTCOME, text)
     try:
@@ -120,7 +120,7 @@ def run(program: LoadedProgram, arguments: bytes) -> bytes:
 
 def _raised(error: BaseException) -> bytes:
     """Return the frame for the exception being handled."""
-    # Not error.__traceback__: its class may give another one, or raise.
+    # Not error.__traceback__: its class may return another one, or raise.
     line = _line(sys.exc_info()[2])
     return outcome("raised", error=_name(error), message=_text(error), line=line)
 
@@ -135,7 +135,7 @@ def _namespace(policy_name: str) -> dict[str, Any]:
 
     if policy_name == "restricted":
         return policy.restricted_globals()
-    # A module that is known, as any other: `dataclass` looks into it where annotations are texts.
+    # Registered like any module: `dataclass` looks it up if annotations are texts.
     module = sys.modules["tool"] = ModuleType("tool")
     vars(module)["__builtins__"] = __builtins__
     return vars(module)
@@ -170,7 +170,7 @@ def outcome(kind: str, **fields: object) -> bytes:
 
 def _text(error: BaseException) -> str:
     try:
-        # An exact str, whatever subclass of it __str__ returns.
+        # An exact str, even if __str__ returns a subclass.
         return str.__getitem__(str(error), slice(MESSAGE_CHARS))
     except BaseException:  # noqa: BLE001 -- __str__ is the tool's own code
         return "(the exception's text cannot be made)"

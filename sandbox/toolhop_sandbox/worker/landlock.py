@@ -22,8 +22,8 @@ FILES, NETWORK, SCOPES = 0, 1, 2
 """Fields of a ruleset, in the order of `struct landlock_ruleset_attr`."""
 
 GROUPS: tuple[tuple[str, int, int, int], ...] = (
-    # What is given up: name, field, bits, and the first ABI that knows them (linux/landlock.h).
-    # Not to move files between folders (1 << 13): no ruleset gives that but one that names it.
+    # Denied rights: name, field, bits, and the first ABI that knows them (linux/landlock.h).
+    # Moving files between folders (1 << 13) is denied by any ruleset that does not name it.
     ("run programs", FILES, 1 << 0, 1),
     ("write files", FILES, 1 << 1, 1),
     ("read files", FILES, _READ_FILE, 1),

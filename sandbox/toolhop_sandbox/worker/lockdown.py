@@ -67,7 +67,7 @@ def drop_capabilities() -> bool:
     reporting a page to the kernel as broken.
     """
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
-    # Whoever has not got that one may not keep it either.
+    # A process without that capability cannot keep it, so it keeps none.
     return any(
         _check(_libc.capset(header, struct.pack("=6I", kept, kept, 0, 0, 0, 0)))
         for kept in (_READ_SEARCH, 0)
@@ -169,10 +169,10 @@ STEPS = (
     ("descriptors", close_descriptors),
     ("file size", lambda _: _limit(resource.RLIMIT_FSIZE, 0)),
     ("open files", lambda _: _limit(resource.RLIMIT_NOFILE, MOST_DESCRIPTORS)),
-    # With a limit of 1 the kernel hands no core to a program either, as it does with 0 (core(5)).
+    # With a limit of 0 the kernel may still pipe a core to a program, but not with 1 (core(5)).
     ("core dumps", lambda _: _limit(resource.RLIMIT_CORE, 1)),
     ("locked memory", lambda _: _limit(resource.RLIMIT_MEMLOCK, 0)),
-    # All of a user's processes share one count of these: who fills it up is noticed by others.
+    # All of a user's processes share this count, so one that fills it up affects others.
     ("queued signals", lambda _: _limit(resource.RLIMIT_SIGPENDING, 0)),
     ("seccomp", filter_calls),
 )

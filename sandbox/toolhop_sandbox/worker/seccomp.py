@@ -150,20 +150,20 @@ PARTS: tuple[tuple[str, int, int, Part], ...] = (
     ("clone3", 435, 435, _unknown),
     ("clone", 56, 220, _own_threads),
     ("futex", 202, 98, _own_words),
-    # Of others, their processor time could be read.
+    # Other processes' clocks would reveal their processor time.
     ("clock_gettime", 228, 113, lambda n, _: _refuse_bits(n, 0, OTHER_CLOCKS)),
     ("clock_getres", 229, 114, lambda n, _: _refuse_bits(n, 0, OTHER_CLOCKS)),
     ("clock_nanosleep", 230, 115, lambda n, _: _refuse_bits(n, 0, OTHER_CLOCKS)),
     # Duplicate, flags. Not the commands that choose who gets a descriptor's signal, and which
-    # (F_SETOWN with F_SETSIG sends SIGKILL), nor locks, which others see.
+    # (F_SETOWN with F_SETSIG sends SIGKILL), nor locks, which other processes see.
     ("fcntl", 72, 25, lambda n, _: _allow_values(n, 1, (0, 1, 2, 3, 4, 1030))),
     # isatty, window size, FIONREAD, FIONBIO, close on exec.
     ("ioctl", 16, 29, lambda n, _: _allow_values(n, 1, _IOCTL_REQUESTS)),
-    # On itself only: RLIMIT_CPU of another one kills it.
+    # On itself only: RLIMIT_CPU can kill another process.
     ("prlimit64", 302, 261, lambda n, _: _allow_values(n, 0, (0,))),
-    # To itself only: abort does that.
+    # To itself only, as abort does.
     ("tgkill", 234, 131, lambda n, pid: _allow_values(n, 0, (pid,))),
-    # What allocators and thread stacks ask for; nothing that concerns more than own pages.
+    # What allocators and thread stacks ask for; nothing that affects pages of others.
     ("madvise", 28, 233, lambda n, _: _allow_values(n, 2, _MADVISE_ADVICE)),
     # No out-of-band data, a part of the kernel that was exploited from inside a sandbox like
     # this one (CVE-2025-38236).

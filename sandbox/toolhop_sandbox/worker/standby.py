@@ -40,15 +40,15 @@ def warm() -> None:
     from toolhop_sandbox.worker import policy
 
     policy.preload(PRELOADED)
-    # Once through both halves: what they import lazily cannot be read after the lockdown.
+    # Run both halves once, as their lazy imports cannot be read after the lockdown.
     policy.compile_restricted("0")
     for _ in range(REHEARSALS):
         call.rehearse()
     call.make_namespaces(2)
-    # Packages that are installed beside the library cannot be read in a call. To tools they are to
-    # be missing, and not forbidden: an optional import expects ImportError.
+    # Packages installed next to the library cannot be read in a call. For tools they must
+    # be missing rather than forbidden, as an optional import expects ImportError.
     sys.path[:] = filter(paths.of_stdlib, sys.path)
-    # A collection in a call then looks at what the call made alone: 80 pages fewer are copied.
+    # A collection in a call then examines only the call's objects: 80 fewer pages are copied.
     gc.collect()
     gc.freeze()
 
@@ -97,7 +97,7 @@ class Host:
             data += self._receive(CHUNK_BYTES)
         needed += wire.LENGTH.unpack_from(data)[0]
         if len(data) < needed:
-            # Read into one piece: a result of another megabyte each time would copy it all.
+            # Read the rest at once: appending piece by piece would copy everything each time.
             data += self._receive(needed - len(data), _socket.MSG_WAITALL)
         while len(data) < needed:
             data += self._receive(needed - len(data))

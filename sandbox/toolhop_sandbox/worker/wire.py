@@ -15,14 +15,14 @@ from __future__ import annotations
 import struct
 
 # Control, host to zygote
-SPAWN = b"S"  # number, with the connection's descriptor; numbers to end before it may follow
-KILL = b"K"  # number: end it, and forget how it ended
+SPAWN = b"S"  # number, with the connection's descriptor; may be followed by numbers to end first
+KILL = b"K"  # number: end it, without reporting how
 END = b"E"  # number, then 4-byte milliseconds that it may take to end by itself; answered
-RESET = b"R"  # end all but the standbys whose numbers follow; number is echoed when that is done
-PING = b"P"  # number is echoed, then how many processes the worker is
+RESET = b"R"  # end all standbys except those whose numbers follow; number is echoed when done
+PING = b"P"  # number is echoed, followed by the number of the worker's processes
 # Control, zygote to host
-HELLO = b"H"  # number 0, then JSON: what the worker is and what it could lock down
-ENDED = b"e"  # answers END: number, then `STATUS`; nothing for one that could not be forked
+HELLO = b"H"  # number 0, then JSON: facts about the worker and its lockdown
+ENDED = b"e"  # answers END: number, then `STATUS`; no status if it could not be forked
 
 # Connection, host to standby
 COMPILE = b"C"  # JSON {source, policy}

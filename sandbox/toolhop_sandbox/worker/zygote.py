@@ -44,7 +44,7 @@ class Zygote:
         self.pids: dict[int, int] = {}
         """Process ids by standby number, until the host orders the end. A standby that ended by
         itself stays, as a zombie, so that no other process gets its id."""
-        # Whatever the caller says: elsewhere, as root, a reset would end the whole machine.
+        # Checked as well, since elsewhere a reset as root would kill the whole machine.
         self.in_container = in_container and 1 in (os.getpid(), os.getppid())
         """Whether all processes that it sees, except PID 1, are its own."""
         self.base_bytes = lockdown.address_space_bytes()
@@ -119,7 +119,7 @@ class Zygote:
         code = wire.FAULT_EXIT_CODE
         try:
             if not self.in_container:
-                # In a container the end of PID 1 is the end of all.
+                # In a container everything ends with PID 1.
                 lockdown.die_with_parent()
             standby.serve(connection, self.base_bytes, self.prepared)
             code = 0

@@ -28,7 +28,7 @@ def depth(gold: Sequence[NestedCall]) -> int:
     depths: list[int] = []
     for call in gold:
         values = [str(value) for value in call.parameters.values()]
-        # A placeholder counts wherever its text stands: API_call_1 in API_call_10 too.
+        # A placeholder counts wherever its text occurs: API_call_1 even in API_call_10.
         before = [
             deep
             for deep, one in zip(depths, gold, strict=False)

@@ -32,7 +32,7 @@ def literal(text: str) -> object:
     within = text[first : last + 1] if 0 <= first < last else ""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of an escape that Python does not know
+            warnings.simplefilter("ignore")  # warnings about unknown escapes
             return ast.literal_eval(within)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         try:
@@ -111,7 +111,7 @@ def rouge_l(given: str, gold: str) -> float:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    # A sentence of blanks alone is one empty word there.
+    # In the package a blank sentence is one empty word.
     return [" ".join(part.split()).split(" ") for part in text.split(".") if part]
 
 

@@ -93,7 +93,7 @@ def played(trace: Trace) -> Played:
     not_counted = NOT_COUNTED | set(gold["ends"])
     calls = [call for call in trace.calls if call.raw.name not in not_counted]
     last = trace.calls[-1] if trace.calls else None
-    # Officially its name decides: a Finish whose arguments do not fit ends the answer too.
+    # Officially only the name counts: a Finish with invalid arguments is final too.
     finish = last if last is not None and last.raw.name in {FINISH.name, *gold["ends"]} else None
     said = finish.raw.arguments if finish else (trace.final_text or "")
     counted = [ToolCall(call.raw.name, call.raw.arguments, response_of(call)) for call in calls]
@@ -179,7 +179,7 @@ def question(kind: Kind, inputs: Mapping[str, JSON]) -> LlmQuestion:
     repeats.
     """
     text = json.dumps(dict(inputs), ensure_ascii=False, indent=1)
-    text = text.encode("utf-8", "backslashreplace").decode()  # halves of surrogate pairs
+    text = text.encode("utf-8", "backslashreplace").decode()  # escape lone surrogates
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     schema: dict[str, JSON] = {
         "type": "object",

@@ -122,7 +122,7 @@ def judged_calls(trace: Trace, task: Task) -> list[Judged]:
             found.append(_judged(call, before, calls, trace, task, sources))
             before.append(call)
         elif call.action is EpisodeAction.CHANGE_TOOLS:
-            continue  # it brings documents, and a document says nothing
+            continue  # it returns documents, which are no source of values
         sources.append(_source(call, task))
     return found
 
@@ -266,7 +266,9 @@ def _of_values(
         if heard.holds(leaf.value):
             continue
         value = _Unsaid(leaf, leaf.path[0] in required, verdict.tool, tool["description"])
-        right = solved and value.required and len(leaf.path) == 1  # one of a list may not matter
+        right = (
+            solved and value.required and len(leaf.path) == 1
+        )  # a single list item may not matter
         found = _unsaid(value, heard, task, likely=right or again)
         if found is not None:
             finding, kind = found

@@ -164,7 +164,7 @@ class _Near:
         if not other or abs(other) > 1e15:
             return False
         same = abs(other - self.value) <= 1e-9 * max(1.0, self.value)
-        # What has fewer than three figures may be anything, rounded.
+        # A number of fewer than three figures may be almost any number, rounded.
         rounds = self.value >= 100 or self.places > 0
         return same or (rounds and abs(round(other, self.places) - self.value) < 1e-9)
 

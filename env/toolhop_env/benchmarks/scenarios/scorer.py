@@ -188,7 +188,7 @@ def _reliance(one: Played) -> Values:
     rests = _rests_on_invented(one)
     right = one.solved if can else one.right_action
     passes = "Passed" if right and not rests else "Failed"
-    # Necessary are the proven hops; the rule itself takes one call for necessary.
+    # The proven hops are necessary; the rule itself assumes that one call is.
     beyond = len(one.calls) - (len(one.task.hops) - 1 if can else 0)
     ours = rely.utility(passes, hallucinated=rests, calls=beyond, solvable=can, most=10)
     return {

@@ -55,7 +55,7 @@ def compile_restricted(
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" in a tool is not for our log
+            warnings.simplefilter("ignore")  # keep warnings about "\d" in a tool out of our log
             tree = ast.parse(source, filename)
             transformer = ToolTransformer(checks)
             transformer.visit(tree)

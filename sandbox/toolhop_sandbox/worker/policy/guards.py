@@ -88,7 +88,7 @@ _FORMAT, _FORMAT_MAP, _REGISTER = str.format, str.format_map, ABCMeta.register
 
 def safe_getattr(owner: Any, name: str, /, *default: Any) -> Any:
     """`getattr` under the rules for names in source."""
-    if type(name) is not str:  # a subclass could answer the checks with another text
+    if type(name) is not str:  # a subclass could show the checks another text
         raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
     if name == "__class__":
         return kind_of(owner)
@@ -210,7 +210,7 @@ def build_class(body: Callable[[], Any], name: str, /, *bases: Any, **keywords: 
     A metaclass runs code in place of `type`; with one, a tool could answer `isinstance` for foreign
     objects.
     """
-    # A key of the tool's own kind of text could be another one when Python looks.
+    # A key of a tool's str subclass could turn into another one when Python compares it.
     if "metaclass" in keywords or any(type(key) is not str for key in keywords):
         raise PolicyViolation("a class cannot choose its metaclass: use a class decorator")
     if any(base is Type or getattr(base, "__origin__", None) is Type for base in bases):

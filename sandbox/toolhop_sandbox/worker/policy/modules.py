@@ -38,7 +38,7 @@ _FILES = "tools have no files; use bytes or text"
 _STATEMENT = "write a class statement"
 _CODE = "it evaluates source text"
 HIDDEN: Final[Mapping[str, Mapping[str, str]]] = {
-    # A metaclass; called, it makes classes with special methods that no check saw.
+    # A metaclass; when called, it makes classes with unchecked special methods.
     "abc": {"ABCMeta": "derive from ABC"},
     "ast": {"main": "it reads files"},
     "bz2": {"open": _FILES, "BZ2File": _FILES},
@@ -50,9 +50,9 @@ HIDDEN: Final[Mapping[str, Mapping[str, str]]] = {
         "redirect_stdout": "use print(file=...)",
         "redirect_stderr": "",
     },
-    # It takes any bases and any special name.
+    # It accepts any bases and any special name.
     "dataclasses": {"make_dataclass": _STATEMENT},
-    # Metaclasses, and what writes to a module by its name.
+    # Metaclasses, and a function that writes to a module by its name.
     "enum": {
         "EnumMeta": _STATEMENT,
         "EnumType": _STATEMENT,
@@ -80,7 +80,7 @@ HIDDEN: Final[Mapping[str, Mapping[str, str]]] = {
 """Public names that tools may not have, by module, with what to do instead."""
 
 ONLY: Final[Mapping[str, frozenset[str]]] = {
-    # Of addresses and dates; make_msgid asks the machine for its name.
+    # Only addresses and dates: make_msgid asks the machine for its name.
     "email.utils": frozenset(
         {"format_datetime", "formataddr", "formatdate", "getaddresses", "mktime_tz", "parseaddr"}
         | {"parsedate", "parsedate_to_datetime", "parsedate_tz", "quote", "unquote"}

@@ -36,7 +36,7 @@ class PolicyViolation(Exception):
     """
 
     def __init__(self, problems: Iterable[tuple[int, str]] | str) -> None:
-        # A text where `enum` raises an exception of a class statement again, since Python 3.12.
+        # A text if `enum` re-raises an exception of a class statement, since Python 3.12.
         self.problems = ((0, problems),) if isinstance(problems, str) else tuple(problems)
         """Pairs of a source line (0 if unknown) and the problem there."""
         super().__init__(self.problems)
@@ -70,10 +70,10 @@ def _inner_names() -> frozenset[str]:
 INNER: Final = _inner_names() | {
     "mro",  # a class's bases up to object
     "with_traceback",  # plants a traceback; reading one is refused anyway
-    # How `isinstance`, and with it `match`, is made to take a foreign object for one of a class.
+    # These make `isinstance`, and with it `match`, accept a foreign object for a class.
     "_abc_impl",
     "_is_runtime_protocol",
-    "_create_",  # of the metaclass of enumerations: a class from a dict, with any special method
+    "_create_",  # of enum's metaclass: makes a class from a dict, with any special method
 }
 """Names without double underscores that nothing may read or write."""
 

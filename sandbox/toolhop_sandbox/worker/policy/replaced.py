@@ -61,8 +61,8 @@ def _dataclasses() -> dict[str, Any]:
     import dataclasses
     import typing
 
-    # Where annotations are texts, the library looks up in the class's module what they mean. No
-    # tool can reach this one, in which the words that `dataclass` knows have their usual meaning.
+    # If annotations are texts, the library looks up their meaning in the class's module. No
+    # tool can reach this one, where the names that `dataclass` looks for have their usual meaning.
     module = sys.modules.setdefault(MODULE, ModuleType(MODULE))
     vars(module).update(
         ClassVar=typing.ClassVar,

@@ -55,7 +55,7 @@ def bound(template: str, name: str) -> Callable[..., str]:
 
 
 def _checked(template: str) -> str:
-    # The text itself, whatever a subclass makes of `__str__`; TypeError for anything else.
+    # The text itself, even if a subclass overrides `__str__`; TypeError for anything else.
     text = str.__str__(template)
     if problem := template_problem(text):
         raise PolicyViolation(problem)
