@@ -1,6 +1,4 @@
-"""An attempt at an episode, read back from its trace: the unit that every figure is computed
-from.
-"""
+"""An attempt at an episode, read back from its trace: the unit behind every figure."""
 
 from __future__ import annotations
 
@@ -99,16 +97,12 @@ class Attempt:
 
     @property
     def stored_at(self) -> str:
-        """Path of the file for display, followed by the episode's name if the file holds
-        several.
-        """
+        """Path of the file for display, with the episode's name if the file holds several."""
         return self.stored_in if self.place is None else f"{self.stored_in} ({self.episode})"
 
     @property
     def cluster(self) -> str:
-        """Unit by which errors are clustered: the item, or the family it shares with other
-        items.
-        """
+        """Unit by which errors are clustered: the item, or the family it belongs to."""
         return self.facets.get(FAMILY, self.item)
 
     @property

@@ -65,8 +65,7 @@ class Judging:
     questions: Callable[[Trace], Sequence[Question]] = lambda _: ()
     """Returns the judge's questions about a trace that has ended."""
     follow_ups: Callable[[Trace, Answers], Sequence[Question]] = lambda _, __: ()
-    """Returns further questions that depend on the answers so far; called until there are no new
-    ones."""
+    """Returns further questions that depend on the answers so far; called until none are new."""
     judge: str | None = None
     """Default judge, in the form that `--judge` accepts; None leaves the questions open."""
 
@@ -100,8 +99,7 @@ class Benchmark:
     name: str
     """Name as in ``--benchmark`` and in traces: lower-case letters, digits and hyphens."""
     version: str
-    """Raised whenever the same trace may score differently; results of another version are
-    recomputed."""
+    """Raised if the same trace may score differently; results of other versions are recomputed."""
     modes: tuple[str, ...]
     """Ways to put an item to an agent; the first is the default."""
     measures: tuple[Measure, ...]
@@ -109,8 +107,7 @@ class Benchmark:
     gold: Callable[[Item], JSON]
     """Returns what scoring needs of an item; stored in the trace and never shown to an agent."""
     score: Callable[[Trace, Answers], Values]
-    """Returns the values of a trace that has ended; None for a value that lacks a judge's
-    answer."""
+    """Returns the values of a trace that has ended; None for values that lack a judge's answer."""
     presentation: Presentation = Presentation()
     judging: Judging = Judging()
     grouping: Grouping = Grouping()

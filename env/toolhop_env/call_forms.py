@@ -1,6 +1,4 @@
-"""Malformed calls: calls written in a form that no tool-call format has, and their place in a
-text.
-"""
+"""Malformed calls: calls in a form that no tool-call format has, and their place in a text."""
 
 from __future__ import annotations
 

@@ -70,9 +70,7 @@ class Step:
 
 
 class Episode:
-    """One episode, used as an async context manager. `toolhop_env.notebook` has a synchronous
-    version.
-    """
+    """One episode, used as an async context manager; `notebook.PlainEpisode` is synchronous."""
 
     def __init__(
         self,
@@ -354,9 +352,7 @@ class Episode:
         return await self._session.call(program, arguments)
 
     def _held_back(self) -> tuple[str, ...]:
-        """Return the names of tools that may be offered later; empty if no tool can request
-        them.
-        """
+        """Return the names of tools that may be offered later; empty if none can be requested."""
         bodies = [tool.body for tool in self._tools.values()]
         asks = EpisodeAction.CHANGE_TOOLS in bodies
         return held_back(self.item, self._tools) if asks else ()

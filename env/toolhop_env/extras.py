@@ -39,9 +39,7 @@ def install_command(extra: str) -> str:
 
 
 def command_from(extra: str, direct: Any) -> str:  # noqa: ANN401 -- JSON of the installer
-    """Return the command for an installer record, ``direct_url.json`` of PEP 610; None for an
-    index.
-    """
+    """Return the command for a ``direct_url.json`` record (PEP 610); None means an index."""
     if direct is None:
         return f"pip install '{DISTRIBUTION}[{extra}]'"
     url, commit = str(direct["url"]), direct.get("vcs_info", {})

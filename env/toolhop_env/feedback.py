@@ -90,9 +90,7 @@ def render(
 
 
 def _values(code: ErrorCode, name: str, verdict: Call | Rejected, text: str) -> dict[str, str]:
-    """Return the values of a template's placeholders (`levels.PLACES`); `text` is the detailed
-    feedback.
-    """
+    """Return the values of `levels.PLACES` for a template; `text` is the detailed feedback."""
     values = {"code": code.value, "tool": name, "detailed": text}
     if isinstance(verdict, Call):
         empty = dict.fromkeys(("problems", "problem", "path", "given", "allowed"), "")

@@ -42,9 +42,7 @@ def checked(found: object, steps: Sequence[FormatUpgrade], what: str) -> int:
 
 
 def upgraded(document: Document, found: int, steps: Sequence[FormatUpgrade]) -> Document:
-    """Upgrade a document from version `found` to the newest; return it unchanged if it is
-    current.
-    """
+    """Upgrade a document from version `found` to the newest; a current one is unchanged."""
     for step in steps[found - 1 :]:
         document = step(document)
     return document

@@ -32,9 +32,7 @@ QUESTIONS = (LlmQuestion, SimilarityQuestion, SimilaritiesQuestion)
 
 
 class BenchmarkFault(Exception):
-    """A benchmark's own code raised, or returned something invalid; the message says what, and
-    how to fix it.
-    """
+    """A benchmark's own code raised or returned something invalid; the message has a fix."""
 
 
 def guarded(benchmark: Benchmark) -> Benchmark:

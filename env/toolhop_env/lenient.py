@@ -61,9 +61,7 @@ def _without_fence(text: str) -> str:
 
 
 def first_object(text: str) -> str:
-    """Return the text from the first brace to the one that closes it, ignoring braces in
-    strings.
-    """
+    """Return the text from the first brace to its closing one, ignoring braces in strings."""
     start = text.find("{")
     if start < 0:
         return text

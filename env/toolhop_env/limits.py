@@ -50,9 +50,7 @@ class EpisodeLimits:
                 raise ValueError(f"{limit.name} is {value}; it must be more than 0, or None")
 
     def exceeded(self, used: Used, elapsed_s: float) -> Ending | None:
-        """Return the ending for a limit that leaves no room for another turn; None if there is
-        room.
-        """
+        """Return the ending for a limit that is used up; None if there is room for a turn."""
         for limit, value, ending in (
             (self.time_s, elapsed_s, Ending.OUT_OF_TIME),
             (self.turns, used.turns, Ending.OUT_OF_TURNS),

@@ -64,12 +64,10 @@ class Measure:
     topic: str = ""
     """Common subject of an official and a strict measure, which are shown side by side."""
     in_tables: bool = True
-    """Whether the tables at the end of a run show the measure; comparisons and exports always
-    do."""
+    """Whether a run's final tables show the measure; comparisons and exports always do."""
     # Computation.
     parts: Callable[[Score], Parts | None] | None = None
-    """Returns the numerator and denominator of a score; None if the scorer provides them by
-    name."""
+    """Returns a score's numerator and denominator; None if the scorer provides them by name."""
     mean_of: tuple[str, ...] = ()
     """Measures of the benchmark whose mean, over all episodes, this one is. Tables show the
     mean; comparisons use the value that an episode has in one of them, if any."""
@@ -127,9 +125,7 @@ def share(of: Callable[[Score], bool]) -> Callable[[Score], Parts]:
 
 
 def mean(of: Callable[[Score], float | None]) -> Callable[[Score], Parts | None]:
-    """Return the parts function of a mean over episodes; values that are not finite are left
-    out.
-    """
+    """Return the parts function of a mean over episodes, leaving out values that are not finite."""
 
     def parts(one: Score) -> Parts | None:
         value = of(one)

@@ -142,8 +142,7 @@ class Origin(StrEnum):
     ASKED = "asked"
     """Requested in this episode, and paid for if it has a price."""
     CACHED = "cached"
-    """Taken from a response cache: its usage is that of the original request, and nothing was
-    paid."""
+    """Taken from a response cache: usage is that of the original request, and nothing was paid."""
     RESUMED = "resumed"
     """Requested in the attempt that this one resumes, which was cut off later."""
 

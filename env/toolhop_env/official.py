@@ -35,8 +35,7 @@ class Condition:
     wanted: tuple[str, ...]
     """The official values, as text; several if several were used."""
     of: Callable[[Manifest], str | None]
-    """Returns the run's value from its manifest; None if the condition does not apply to the
-    run."""
+    """Returns the run's value from its manifest; None if the condition does not apply."""
     unknown: tuple[str, ...] = (OF_A_FILE,)
     """Values of a run that leave the comparison undecided."""
     why: str = ""

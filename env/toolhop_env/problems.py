@@ -26,9 +26,7 @@ _CODE_BY_RULE = {
 
 
 def schema_problems(error: ValidationError, arguments: Mapping[str, JSON]) -> list[Problem]:
-    """Convert one error of the checker; the result has several problems if it names several
-    arguments.
-    """
+    """Convert one error of the checker, to several problems if it names several arguments."""
     rule, value = error.kind.name, getattr(error.kind, "value", None)
     code = _CODE_BY_RULE.get(rule, ErrorCode.SCHEMA_VIOLATION)
     path, given = path_text(error.instance_path), shown(error.instance)
@@ -59,8 +57,7 @@ def _unexpected(path: str, name: str, holder: object) -> Problem:
 
 
 def _forbidden(error: ValidationError, arguments: Mapping[str, JSON]) -> list[Problem]:
-    """Convert the error of a schema that is `false`: no value fits, so the argument must be left
-    out.
+    """Convert the error of a schema that is `false`: no value fits, so the argument must go.
 
     For `additionalProperties: false` without properties, the checker gives the path of the object
     and no name; then every name in that object is unexpected.

@@ -75,9 +75,7 @@ NOT_ASKED = frozenset({"about", "unsure", "by_rule"})
 
 
 def verdict(answer: JSON) -> str:
-    """Return the part of an answer that is counted and compared: its ``verdict``, else all of
-    it.
-    """
+    """Return the part of an answer that is compared: its ``verdict``, else all of it."""
     if isinstance(answer, dict) and isinstance(found := answer.get("verdict"), str):
         return found
     return json.dumps(answer, sort_keys=True, ensure_ascii=False)

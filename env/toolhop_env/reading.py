@@ -115,9 +115,7 @@ def _end_of_thought(text: str, start: int) -> int:
 
 
 def thoughts_apart(reply: Reply) -> tuple[Thoughts | None, str]:
-    """Return the model's thoughts, from separate fields or from the text, and the rest of the
-    text.
-    """
+    """Return the model's thoughts, from their own fields or the text, and the remaining text."""
     (within, said), thoughts = _apart(reply.content), reply.thoughts or Thoughts()
     if not within or thoughts.digest:
         return reply.thoughts, said

@@ -126,9 +126,7 @@ def _properties(schema: JSON | Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 
 def _wanted(schema: JSON) -> tuple[str, Mapping[str, JSON]]:
-    """Return the only type that a schema allows besides null, and the schema with it; "" if
-    none.
-    """
+    """Return the only type besides null that a schema allows ("" if none), and its schema."""
     if not isinstance(schema, dict):
         return "", {}
     kinds, alternatives = schema.get("type"), schema.get("anyOf")

@@ -56,9 +56,7 @@ class Refusal:
 
 
 class Approver(Protocol):
-    """Decides on each valid tool call before it runs; the episode's own actions need no
-    approval.
-    """
+    """Decides on each valid tool call before it runs, but not on the episode's own actions."""
 
     async def approve(self, episode: str, call: Call) -> Refusal | None:
         """Return None to run the call; a refused call fails with ``not_approved``."""
@@ -66,9 +64,7 @@ class Approver(Protocol):
 
 
 class MissingResponder(ValueError):
-    """Nothing here can answer one of the item's tools; the message says which, and how to fix
-    it.
-    """
+    """Nothing here can answer one of the item's tools; the message has a fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +240,7 @@ class StandIns:
         return self.others.to_rejected(raw) if self.others else None
 
     async def approved(self, episode: str, tool: Tool, call: Call) -> Call | Rejected:
-        """Return the call, or its rejection if the approver refuses; the episode's actions
-        always pass.
-        """
+        """Return the call, or its rejection by the approver; the episode's actions always pass."""
         if self.approver is None or isinstance(tool.body, EpisodeAction | ActionChoice):
             return call
         refusal = await self.approver.approve(episode, call)

@@ -63,11 +63,9 @@ class Summary:
     spent: Spent
     """Total spending of the scored episodes, including turns of a resumed prefix."""
     proven: int | None = None
-    """Number of scored episodes whose items are proven by certificates; None if none is known to
-    be."""
+    """Number of scored episodes of items proven by certificates; None if nothing is known."""
     no_official: int = 0
-    """Number of scored episodes without an official figure although the benchmark has such
-    measures."""
+    """Number of scored episodes without any official figure, if the benchmark has such measures."""
     no_reply: int = 0
     """Number of scored episodes with no reply, for example items missing from an answer file."""
     figures_proven: Mapping[str, Estimate | None] = field(default_factory=dict)
@@ -101,9 +99,7 @@ class Summing:
         add(self._groups[Group.of(one, part)], one, rank)
 
     def summaries(self) -> list[Summary]:
-        """Return a summary per benchmark, agent, mode, feedback, call format, perturbation and
-        judge.
-        """
+        """Return a summary for each group of attempts."""
         groups = {name: [*items.values()] for name, items in self._groups.items()}
         whole: dict[Group, list[ItemSums]] = defaultdict(list)
         for name, items in groups.items():

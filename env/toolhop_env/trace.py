@@ -49,8 +49,7 @@ class Ending(StrEnum):
     """The last reply has a malformed call (`toolhop_env.malformed`). It is not an answer,
     although the published evaluators take it for one."""
     CUT_IN_THOUGHT = "cut_in_thought"
-    """The last reply reached its token limit during the model's thoughts, before it said
-    anything."""
+    """The last reply reached its token limit before the model said anything but thoughts."""
     GAVE_UP = "gave_up"
     """The agent called the give-up action."""
     OUT_OF_TURNS = "out_of_turns"

@@ -54,9 +54,7 @@ def _hops(hops: JSON) -> JSON:
 
 
 def m003_tools_can_change(event: Document) -> Document:
-    """Upgrade to format 4, which adds the event ``tools_changed`` and origins of the user's
-    replies.
-    """
+    """Upgrade to format 4, which adds ``tools_changed`` and origins of the user's replies."""
     return {**event, "format": 4} if event.get("kind") == "started" else event
 
 

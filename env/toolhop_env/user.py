@@ -140,8 +140,7 @@ def _others(item: Item, known: Sequence[Hidden]) -> set[tuple[str, ...]]:
 
 
 def faithful(text: str, reply: UserReply, item: Item) -> bool:
-    """Whether a text can replace a reply: it has all of its values, but no other hidden value or
-    answer.
+    """Whether a text can replace a reply: it has all of its values, but no other secret.
 
     Values mentioned in the item's question are not secret.
     """

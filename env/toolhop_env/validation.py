@@ -63,9 +63,7 @@ class Validator:
         return Call(name, value)
 
     def problems(self, name: str, arguments: Mapping[str, JSON]) -> list[Problem]:
-        """Return the problems that the tool's schema finds in an arguments object, without
-        repeats.
-        """
+        """Return the problems that the tool's schema finds in an arguments object, each once."""
         schema = self.documents[name].parameters
         allowed = "only " + (", ".join(declared(schema)) or "no arguments at all")
         found = [
@@ -167,9 +165,7 @@ def check_plain(value: JSON) -> None:
 
 
 def _nodes(value: JSON) -> Iterator[int]:
-    """Yield the level, from 1, of every value; scalars have the level of their container's
-    values.
-    """
+    """Yield the nesting level of every value, level by level; `value` itself is at level 1."""
     level, row = 1, [value]
     while row:
         below: list[JSON] = []

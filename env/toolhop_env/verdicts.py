@@ -89,8 +89,7 @@ class Rejected:
     """A call that was not run."""
 
     problems: tuple[Problem, ...]
-    """At least one problem, in order of precedence; a long list is truncated
-    (`toolhop_env.validation`)."""
+    """At least one problem, in order of precedence; at most `validation.MOST_PROBLEMS`."""
     repair: Repair | None = None
 
     @property

@@ -162,9 +162,7 @@ def _runtimes(info: Mapping[str, Any]) -> Check:
 
 
 def _limits(info: Mapping[str, Any]) -> Check:
-    """Check the engine's limits: rootless engines on cgroup v1 and some virtual machines ignore
-    them.
-    """
+    """Check whether the engine enforces limits: rootless engines on cgroup v1 may not."""
     wanted = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "processors"}
     missing = [word for key, word in wanted.items() if not info.get(key, True)]
     if not missing:

@@ -77,9 +77,7 @@ def is_gone(label: str) -> bool:
 
 
 def home() -> str:
-    """Return the label of this installation, for images, which outlive the process that built
-    them.
-    """
+    """Return the label of this installation, for images, which outlive their process."""
     return f"{platform.node()}:{Path(__file__).resolve().parent}"
 
 
@@ -90,9 +88,7 @@ def home_is_gone(label: str) -> bool:
 
 
 def folder_prefix() -> str:
-    """Return a folder name's prefix that identifies the running process, in at most 30
-    characters.
-    """
+    """Return a folder name's prefix that identifies this process; at most 30 characters."""
     pid = os.getpid()
     return f"{pid}.{_started(pid) or 0}.{_namespace()}-"
 

@@ -133,9 +133,7 @@ async def read_answer(
 
 
 def _trusted(outcome: Outcome, limits: Limits, *, compiling: bool) -> Outcome:
-    """Return the part of an outcome that code may state about itself, within the promised
-    lengths.
-    """
+    """Return what code may state about itself in an outcome, within the promised lengths."""
     match outcome:
         case Raised(error, message, line):
             known = line is not None and 0 < line <= MOST_LINES

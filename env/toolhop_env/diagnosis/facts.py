@@ -112,9 +112,7 @@ class Same:
         return found
 
     def score(self, one: Score, benchmark: Benchmark) -> Score:
-        """Return the part of a score that the checks read: its values, and its conduct without
-        time and cost.
-        """
+        """Return the part of a score that checks read; time and cost of the conduct are dropped."""
         if any(measure.parts is not None for measure in benchmark.answer_measures):
             return one  # these measures may use any part of the score
         went = one.conduct

@@ -21,9 +21,7 @@ MOSTLY = 0.5
 
 @dataclass(slots=True)
 class Scored:
-    """Scored episodes of one agent in one mode and tool-call format: counts, and the names of
-    odd ones.
-    """
+    """Counts of one agent's scored episodes in one mode and format, and names of odd ones."""
 
     agent: str
     mode: str

@@ -64,8 +64,7 @@ class Line:
     before: float
     after: float
     counts: tuple[Parts, Parts]
-    """Numerator and denominator of `before` and of `after`; for a balanced line, the means over
-    1."""
+    """Numerator and denominator of `before` and `after`; on a balanced line, the means over 1."""
     difference: float
     """`after` - `before`."""
     low: float | None
@@ -85,8 +84,7 @@ class Line:
     """P-value after Holm's correction; None for a test that stands alone."""
 
     def disagreement(self, confidence: float) -> str:
-        """Explain an apparent contradiction between the interval and the p-value; empty if there is
-        none.
+        """Explain an apparent contradiction between interval and p-value; empty if there is none.
 
         They contradict each other if the interval of `confidence` has 0 and p is at most 1 -
         `confidence`, or if neither holds. The corrected p-value is used if there is one.

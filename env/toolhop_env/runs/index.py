@@ -1,5 +1,4 @@
-"""Index of a run's results, one line per finished attempt: derived, fast to read, never
-authoritative.
+"""Index of a run's results, one line per finished attempt: derived from traces, fast to read.
 
     results.jsonl    a header with the scoring code's version, then one line per finished attempt
 

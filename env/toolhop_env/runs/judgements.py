@@ -117,8 +117,7 @@ class Judgements:
         return sum((Spent(cost_usd=one.cost_usd) for one in given), Spent())
 
     def answers(self, trace: Trace) -> Answers:
-        """Return the answers about a trace by question id, for questions that have not changed
-        since.
+        """Return the answers about a trace by question id, for unchanged questions.
 
         Raises:
             UnknownBenchmark: the trace's benchmark is not installed here.

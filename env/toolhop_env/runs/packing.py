@@ -52,8 +52,7 @@ class Packing:
     begin: int = 2_000
     """Minimum number of finished, unpacked traces. A run with fewer is never packed."""
     traces: int = 1_000
-    """Number of traces per segment. At least `begin` minus this many recent traces stay
-    unpacked."""
+    """Number of traces per segment; the newest `begin - traces` or more stay unpacked."""
     size: int = 64 << 20
     """Maximum size of a segment's traces before packing, in bytes; a single trace may be larger."""
 
@@ -93,8 +92,7 @@ def pack(
     stop: Event | None = None,
     disk: Disk = DISK,
 ) -> int:
-    """Pack finished episodes while there are enough of them, and return the number of traces
-    packed.
+    """Pack finished episodes while there are enough; return the number of traces packed.
 
     The caller must hold the run.
 

@@ -182,8 +182,7 @@ class RunStore:
 
     @contextmanager
     def sink(self, name: str) -> Iterator[Sink]:
-        """Yield a function that appends events to the trace of `name`, and syncs the file at
-        `ended`.
+        """Yield a function that appends events to the trace of `name`, and syncs it at `ended`.
 
         Raises:
             StoreError: the file already exists, as every attempt needs a unique name; or an event

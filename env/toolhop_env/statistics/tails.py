@@ -27,8 +27,7 @@ def fair_coin(most: int, tosses: int) -> float:
 
 @lru_cache(maxsize=8)
 def rejections(most_tosses: int, alpha: float) -> NDArray[np.int64]:
-    """Return, by number of tosses from 0, the most heads that a two-sided exact test rejects at
-    `alpha`.
+    """Return the most heads that a two-sided exact test rejects, by number of tosses from 0.
 
     The limit is -1 if nothing is rejected. It is computed in integers and agrees with `fair_coin`
     to the last bit. One more toss raises it by one or not at all.

@@ -13,9 +13,7 @@ from statistics import NormalDist
 
 
 def wilson(share: float, trials: float, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's score interval; `trials` is a number of independent trials, possibly
-    effective.
-    """
+    """Return Wilson's score interval of a share; `trials` may be an effective number."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     middle = share + z**2 / (2 * trials)
     spread = z * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))

@@ -1,3 +1,1 @@
-"""The alternative connection to a container, over its standard streams: tunnel here, relay
-inside.
-"""
+"""The connection over a container's standard streams: tunnel on the host, relay inside."""

@@ -31,8 +31,7 @@ BEAT = b"B"  # the leading end is alive
 HEAD = struct.Struct(">cQI")
 
 CHUNK_BYTES = 65_536
-"""Maximum length of a frame's body. The total size of a reply is limited where it is read
-(`replies`)."""
+"""Maximum length of a frame's body; `replies` limits the total size of a reply."""
 WINDOW_BYTES = 262_144
 """Flow-control window per connection. Eight times the code of an ordinary program, so that a
 call seldom waits for credit."""
@@ -62,15 +61,11 @@ class Stream(Protocol):
         ...
 
     def read(self) -> bytes:
-        """Return the available bytes; empty at the end. Raises BlockingIOError: nothing is
-        available yet.
-        """
+        """Return the available bytes; empty at the end. Raises BlockingIOError: none yet."""
         ...
 
     def write(self, data: bytearray) -> int:
-        """Write the beginning of `data` and return its length. Raises BlockingIOError: nothing
-        fits.
-        """
+        """Write the start of `data`; return its length. Raises BlockingIOError: nothing fits."""
         ...
 
     def close(self) -> None:

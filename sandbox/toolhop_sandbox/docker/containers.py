@@ -34,8 +34,7 @@ IMAGE_LABEL = "toolhop.image"
 HOME_LABEL = "toolhop.home"
 DEFAULT_SOCKET = "/var/run/docker.sock"
 TIMEOUT_S = 120
-"""Seconds that one request to the engine may take; building an image on a slow disk takes a
-minute."""
+"""Seconds that one request may take; building an image on a slow disk takes a minute."""
 GONE_S = 20
 """Seconds to wait for a container that is being removed; normally 40 ms suffice."""
 
@@ -182,9 +181,7 @@ def maps_users(client: DockerClient) -> bool:
 
 
 def sweep(client: DockerClient) -> int:
-    """Remove our containers whose owner is gone, and return their number; a failed removal is
-    ignored.
-    """
+    """Remove our containers whose owner is gone, ignoring failures; return their number."""
     return sum(discard(client, one.id) for one in ours(client) if one.orphaned)
 
 

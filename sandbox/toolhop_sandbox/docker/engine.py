@@ -59,8 +59,7 @@ CLOSES = 3
 """Attempts to remove remaining containers if the engine drops the connection; the next start
 removes what is left after that."""
 START_S = 60.0
-"""Seconds that a container may take to start; 0.2 s on an idle engine, more under load or on
-slow disks."""
+"""Seconds that a container may take to start: 0.2 s if idle, more under load."""
 ENDED_S = 2.0
 """Seconds that an engine may take to record a container's end; 0.2 s under load."""
 CREATES = 2
@@ -357,9 +356,7 @@ class DockerEngine:
         return str(container.id)
 
     async def remove(self, container_id: str) -> None:
-        """Remove a container if it still exists. `close` and the next start try again after a
-        failure.
-        """
+        """Remove a container if it exists; `close` and the next start retry after a failure."""
         with contextlib.suppress(SandboxUnavailable):
             await self._in_thread(lambda client: containers.discard(client, container_id))
 

@@ -78,9 +78,7 @@ def tag(base: str | None = None) -> str:
 
 
 def entry_command(module: str = "worker.zygote") -> list[str]:
-    """Return the container's command: the zygote, to be given the control socket's path, or
-    `attach.relay`.
-    """
+    """Return the container's command, for the zygote (plus a socket path) or `attach.relay`."""
     return [f"{HOME}/bin/python3", "-m", f"toolhop_sandbox.{module}"]
 
 
@@ -201,9 +199,7 @@ def _write_tar(root: Path, output: Path) -> None:
 
 
 def build_context(base: str) -> bytes:
-    """Return a build context that adds the worker to `base`, an image with python3 in
-    /usr/local.
-    """
+    """Return a build context that adds the worker to `base`, with python3 in /usr/local."""
     lines = [
         f"FROM {base}",
         # Copied, not run: the base may be of another platform, or have no shell.

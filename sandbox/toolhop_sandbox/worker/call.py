@@ -142,9 +142,7 @@ def _namespace(policy_name: str) -> dict[str, Any]:
 
 
 def _result_frame(value: object, limit_bytes: int) -> bytes:
-    """Return the frame with the value as JSON, or the reason why it is not. Raises MemoryError:
-    it does not fit.
-    """
+    """Return the frame with the value as JSON, or why it has none; may raise MemoryError."""
     try:
         # A lone surrogate becomes the escape that JSON has for it.
         text = _WRITE(value)

@@ -46,8 +46,7 @@ def abi() -> int:
 
 
 def ruleset(readable: tuple[str, ...], listed: str) -> int | None:
-    """Build a ruleset that denies everything in `GROUPS` that the kernel knows, and return its
-    descriptor.
+    """Build a ruleset that denies all of `GROUPS` that the kernel knows; return its descriptor.
 
     Returns None without Landlock, or if one of the paths cannot be added.
 
@@ -74,9 +73,7 @@ def ruleset(readable: tuple[str, ...], listed: str) -> int | None:
 
 
 def _allow(made: int, path: str, rights: int) -> bool:
-    """Add a rule that grants `rights` for `path` and everything below it; no rights need no
-    rule.
-    """
+    """Add a rule that grants `rights` for `path` and everything below it."""
     if not rights:
         return True
     beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)

@@ -37,8 +37,7 @@ def readable() -> tuple[str, ...]:
 
 
 def _without_packages(folder: str, *, whole: bool = True) -> list[str]:
-    """Return `folder`, or its other entries if it has installed packages; empty if it does not
-    exist.
+    """Return `folder`, or its entries without installed packages; empty if it does not exist.
 
     If not `whole`, its entries are always returned, as libraries may be in one of them
     (`/lib/x86_64-...`).

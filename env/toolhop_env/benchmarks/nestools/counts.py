@@ -119,9 +119,7 @@ def _text(value: object) -> str:
 
 
 def nothing(gold: Sequence[NestedCall], order: int) -> Counts:
-    """Return the counts of an unreadable answer; `order` is the number of ordered pairs
-    expected.
-    """
+    """Return the counts of an unreadable answer; `order` is the expected number of pairs."""
     values = [value for call in gold for value in call.parameters.values()]
     return Counts(
         Count(gold=len(gold)),
@@ -261,8 +259,7 @@ def match(
     same_call: Callable[[NestedCall, Predicted], bool],
     value: Value,
 ) -> None:
-    """Match each predicted call to the open gold call that it fits best, and count its correct
-    parts.
+    """Match each predicted call to the best open gold call, and count its correct parts.
 
     A call that fits none counts as predicted, with its parameters.
     """
@@ -298,8 +295,7 @@ def _parameters(call: Predicted) -> dict[str, object]:
 def tool_errors(
     gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None, offered: Collection[str]
 ) -> dict[str, tuple[float, float] | None]:
-    """Return the parts of each of `TOOL_ERRORS`, by strict matching; each call has at most one
-    error.
+    """Return the parts of `TOOL_ERRORS`, by strict matching; a call has at most one error.
 
     Args:
         gold: the gold calls.

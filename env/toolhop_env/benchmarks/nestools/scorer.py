@@ -76,9 +76,7 @@ def gold_of(item: Item) -> JSON:
 
 
 def gold_types(gold: JSON) -> dict[str, dict[str, str]]:
-    """Return the response types of the gold tools, by id; empty for traces from before types
-    existed.
-    """
+    """Return the response types of the gold tools, by id; empty for traces that lack them."""
     match gold:
         case {"types": dict(types)}:
             return {
@@ -259,9 +257,7 @@ LEAST_LISTED = 12
 
 
 def _distractors(manifest: Manifest) -> str:
-    """Return how distractors were chosen; long lists in the data's file of prompts are the
-    official ones.
-    """
+    """Return how distractors were chosen; only the data's own long lists are official."""
     shown = str(settings_of(manifest).get("perturbation"))
     if "distractors=" in shown:
         return f"ours, {shown}"

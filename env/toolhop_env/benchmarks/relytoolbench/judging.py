@@ -116,8 +116,7 @@ class Evidence:
         )
 
     def _status(self) -> Verdict:
-        """Judge the answer: by the known answer, else by whether it uses a result of each needed
-        tool.
+        """Judge the answer by the known answer, else by its use of each needed tool's results.
 
         The verdict is Unsure if no call was well formed, or if only some of the tools were used.
         """
@@ -190,9 +189,7 @@ def _values(call: ToolCall) -> set[Words]:
 
 
 def _opened(value: JSON) -> JSON:
-    """Parse a text that holds a list or object, as JSON or as Python; return other values
-    unchanged.
-    """
+    """Parse a text that holds a list or object; return other values unchanged."""
     if not isinstance(value, str):
         return value
     for read in (json.loads, ast.literal_eval):

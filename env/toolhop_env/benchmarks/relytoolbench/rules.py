@@ -174,9 +174,7 @@ _STRICT_TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def _officially(value: object, kind: str) -> bool:
-    """Whether a value fits an official type; unknown types fit nothing, and True fits an
-    integer.
-    """
+    """Whether a value fits an official type; unknown types fit nothing, True is an integer."""
     return kind in _OFFICIAL_TYPES and isinstance(value, _OFFICIAL_TYPES[kind])
 
 
@@ -271,9 +269,7 @@ def _gave_no_error(call: ToolCall) -> bool:
 
 
 def passed(status: str, *, finished: bool, solvable: bool) -> str:
-    """Return Passed, Failed or Unsure; an unsolvable task passes if the episode ends with
-    Finish.
-    """
+    """Return Passed, Failed or Unsure; an unsolvable task passes if it ends with Finish."""
     if not finished:
         return "Failed"
     if status == "Solved" or not solvable:

@@ -175,9 +175,7 @@ PROMPTS = {
 
 
 def question(kind: Kind, inputs: Mapping[str, JSON]) -> LlmQuestion:
-    """Return the question to the judge; its id depends on kind and inputs alone, to avoid
-    repeats.
-    """
+    """Return the question to the judge; its id depends only on kind and inputs."""
     text = json.dumps(dict(inputs), ensure_ascii=False, indent=1)
     text = text.encode("utf-8", "backslashreplace").decode()  # escape lone surrogates
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -224,9 +222,7 @@ class _Judge:
         return WORST.get(kind, found) if found == "Unsure" else found
 
     def known(self, ask: Callable[[], T]) -> T | None:
-        """Return the result of `ask`; None if an answer is missing, whose question is then left
-        open.
-        """
+        """Return the result of `ask`; None if an answer is missing, which leaves it open."""
         self._waits = False
         try:
             found = ask()

@@ -105,9 +105,7 @@ class Task:
 def unsaid_in(
     question: str, answers: Sequence[str], arguments: Mapping[str, JSON]
 ) -> frozenset[Words]:
-    """Return the values of a call, as words, that neither the question nor earlier answers
-    mention.
-    """
+    """Return the words of a call's values that neither question nor answers mention."""
     said = Known("\n".join([question, *answers]))
     texts = (as_text(value) for _, value in scalars(dict(arguments)))
     return frozenset(plain_words(text) for text in texts if not said.holds(text))

@@ -60,9 +60,7 @@ class Told:
 
     @cached_property
     def records(self) -> list[list[float]]:
-        """Numbers that belong together: those of each object, list and column, and those of the
-        text.
-        """
+        """Numbers that belong together: those of each object, list, column, and of the text."""
         found = [*_records(self.value)]
         if len(self.numbers) <= MOST_NUMBERS:
             found.append([*self.numbers])
@@ -199,8 +197,7 @@ def _of_dates(told: Sequence[Told]) -> Iterator[float]:
 
 
 def _pools(told: Sequence[Told]) -> Iterator[list[float]]:
-    """Yield groups of numbers that are combined in pairs: each record with the numbers of short
-    sources.
+    """Yield groups of numbers to combine in pairs: each record plus the short sources.
 
     Long tables are left out, as almost any number is a combination of two of theirs.
     """
@@ -254,9 +251,7 @@ def _text_follows(text: str, told: Sequence[Told]) -> bool:
 
 
 def _made_of(letters: str, word: str) -> bool:
-    """Whether letters are a part of a word, the word with some letters left out, or an anagram
-    of it.
-    """
+    """Whether letters are a part of a word, the word with letters omitted, or an anagram."""
     if letters in word or sorted(letters) == sorted(word):
         return True
     rest = iter(word)

@@ -89,9 +89,7 @@ class Heard:
         self._sources = sources
 
     def holds(self, value: JSON) -> bool:
-        """Whether a value was mentioned: in these words, in another notation, or as part of a
-        text.
-        """
+        """Whether a value was mentioned: in these words, in another notation, or in parts."""
         text = as_text(value)
         if any(one.says(text) for one in self._sources):
             return True

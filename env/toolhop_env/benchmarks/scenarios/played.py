@@ -62,9 +62,7 @@ def question_id(at: int) -> str:
 
 
 def gold_of(item: Item) -> JSON:
-    """Return ToolHop's chain with its sub-questions, the label, and the tools as shown to the
-    agent.
-    """
+    """Return ToolHop's chain with sub-questions, the label, and the tools as shown."""
     chain: Any = toolhop.chain_of(item)
     hops: list[JSON] = [
         {**one, "question": hop.question, "arguments": dict(hop.gold.arguments if hop.gold else {})}

@@ -149,9 +149,7 @@ def _of(one: Played, findings: Sequence[Finding], kind: Type | None = None) -> P
 
 
 def _reliance(one: Played) -> Values:
-    """Return reliable pass and utility, official and strict; execution replaces the official
-    judge.
-    """
+    """Return reliable pass and utility; execution replaces the official judge."""
     asked, rules = _conversation(one), _rules(one)
     evidence = Evidence(asked, rules, frozenset(), hidden=False)
     invented = {

@@ -58,9 +58,7 @@ def official_verdict(text: str) -> str:
 
 
 def official_plan(text: str, level: int) -> Plan:
-    """Read a plan of level 2 or 3; level 3 drops steps that do not match, and later steps move
-    up.
-    """
+    """Read a plan of level 2 or 3; level 3 drops steps that do not match."""
     found = _ANSWER.search(text)
     answer = found[1] if found else ""
     return _official_names(answer) if level == 2 else official_steps(answer)
@@ -78,16 +76,13 @@ def official_steps(answer: str) -> Plan:
 
 
 def strict_verdict(text: str) -> str:
-    """Return the verdict of level 1: the first answer, without surrounding quotes, brackets and
-    full stops.
-    """
+    """Return the verdict of level 1: the first answer, stripped of surrounding punctuation."""
     found = _ANSWER.search(text)
     return found[1].strip(" \t\r\n\"'`*[].").lower() if found else ""
 
 
 def strict_plan(text: str, level: int) -> Plan:
-    """Read a plan of level 2 or 3; names are trimmed of brackets and a final full stop, no step is
-    dropped.
+    """Read a plan of level 2 or 3; names are trimmed of punctuation, no step is dropped.
 
     A subgoal may span several lines, and ``Planned tool`` may have a line of its own. A step
     without a tool has an empty name.
@@ -112,8 +107,7 @@ def description(subgoal: str) -> str:
 
 
 def progress(plan: Sequence[str], gold: Sequence[str], *, soft: bool = False) -> float:
-    """Return the progress rate (paper section 3.2.2): length of the common prefix over that of the
-    gold.
+    """Return the progress rate (paper section 3.2.2): common prefix over length of the gold.
 
     `soft` skips steps of the plan that are not the gold's next step (an official option).
     """

@@ -39,8 +39,7 @@ LEAST_COSINE = 0.5
 official code has no minimum, so any sentence matches if the missing tool happens to be nearest."""
 
 Similarities: TypeAlias = Callable[[str], Sequence[float] | None]
-"""Returns a description's similarities to those of the subtask's tools, in order; None while
-open."""
+"""Returns a description's similarities to the subtask's tools, in order; None while open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +227,7 @@ def matching_mean(
 
 
 def _with_match(rate: float, match: float | None, level: int) -> Parts | None:
-    """Return the score's parts; level 3 counts twice, as the official total averages four
-    values.
-    """
+    """Return the score's parts; level 3 counts twice, as the official total does."""
     if level == 2:
         return (rate, 1.0)
     return None if match is None else (rate + match, 2.0)

@@ -14,8 +14,7 @@ from toolhop_tools.answers import same_answer
 
 
 def official(gold: str, messages: Sequence[Message]) -> bool | None:
-    """Apply ToolHop's rule (its released evaluator; paper section 4.1); None if the answer is
-    unset.
+    """Apply ToolHop's rule (released evaluator; paper section 4.1); None if there is no answer.
 
     Trailing zeros and dots are cut from gold and text, commas are removed from the text only, and
     both are lower-cased. The answer is correct if the gold occurs anywhere in the last message, or

@@ -78,9 +78,7 @@ def _gold_hop(hop: Hop) -> JSON:
 
 
 def given(trace: Trace) -> str | None:
-    """Return the answer as the strict scorer reads it: the last tag's content, else the whole
-    text.
-    """
+    """Return the answer as scored strictly: the last tag's content, else the whole text."""
     text = trace.final_text
     if text is None:
         return None
@@ -120,9 +118,7 @@ def _says(answer: str, found: str | None, place: Reading) -> bool:
 
 
 def _placed(trace: Trace, chain: Chain, solved: Sequence[bool]) -> Values:
-    """Return the values that also accept answers at the certificate's places; None without
-    places.
-    """
+    """Return the values that also accept answers at the certificate's places, if any."""
     if not any(chain.places):
         return {"hops_solved_at_place": None, "chain_at_place": None}
     hops = zip(chain.tools, chain.answers, chain.places, strict=True)

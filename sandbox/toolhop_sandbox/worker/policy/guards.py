@@ -37,9 +37,7 @@ TYPE: Final = "<type>"
 
 
 def is_own(owner: Any) -> bool:
-    """Whether tool code made an object: a class, an instance of one, a function, or its
-    `super()`.
-    """
+    """Whether tool code made an object: a class, its instance, a function, or its `super()`."""
     kind: Any = type(owner)
     if kind is FunctionType:
         return bool(owner.__globals__.get("__name__") == MODULE)
@@ -116,8 +114,7 @@ def safe_vars(owner: Any, /) -> dict[str, Any]:
 
 
 def writable(owner: Any) -> Any:
-    """Return `owner` if its attributes may be set; modules, classes and functions of libraries
-    refuse.
+    """Return `owner` if its attributes may be set, unlike a library's modules or classes.
 
     They must not change for our code that runs later in the same process. Objects of `typing`
     refuse too, as they pass what is set on to the class that they stand for.
@@ -158,9 +155,7 @@ def safe_delattr(owner: Any, name: str, /) -> None:
 
 
 class _TypeMeta(type):
-    """Metaclass of a substitute for `type`: called with one object, it returns the object's
-    type.
-    """
+    """Metaclass of a substitute for `type`, which returns the type of one object."""
 
     def __call__(cls, *args: Any) -> Any:
         if len(args) != 1:
@@ -178,9 +173,7 @@ class _TypeMeta(type):
 
 
 class Type(metaclass=_TypeMeta):
-    """The tools' `type`. The real one, called with three arguments, makes classes that no check
-    sees.
-    """
+    """The tools' `type`. The real one, given three arguments, makes classes unchecked."""
 
     __slots__ = ()
     __class_getitem__: Any = classmethod(GenericAlias)
@@ -255,8 +248,7 @@ honest code asks for `__len__` and `__iter__`."""
 
 
 def _exceptions() -> dict[str, Any]:
-    """Return all exceptions except groups: one with its own `split` crashes interpreters
-    (CVE-2025-22153).
+    """Return all exceptions but groups, whose own `split` crashes Python (CVE-2025-22153).
 
     `SystemExit` and its like may be raised: the worker catches them all, and its time limits are
     signals, which no `except` can stop.

@@ -119,9 +119,7 @@ def member_problem(module: str, name: str) -> str | None:
 
 
 def _public(real: ModuleType) -> dict[str, Any]:
-    """Return a module's public members: its `__all__`, or names without underscore except
-    modules.
-    """
+    """Return a module's public members: `__all__`, or names without underscore."""
     names = getattr(real, "__all__", None)
     if names is None:
         names = [name for name in dir(real) if not name.startswith("_")]

@@ -46,8 +46,7 @@ class PolicyViolation(Exception):
 
 
 def _inner_names() -> frozenset[str]:
-    """Return the names by which frames, code, tracebacks and suspended functions expose the
-    interpreter.
+    """Return the names by which frames, code and suspended functions expose the interpreter.
 
     The running interpreter's types are examined too, so that what a new Python adds (3.14 added
     `f_generator`) is refused before anyone reviews it. Whole prefixes are not refused: `f_score`

@@ -73,9 +73,7 @@ def _dataclasses() -> dict[str, Any]:
     )
 
     def check(cls: Any) -> Any:
-        """Check the names of fields, inherited ones included, as the library pastes them into
-        source that it runs.
-        """
+        """Check the names of all fields, as the library pastes them into source that it runs."""
         if not (issubclass(type(cls), type) and is_own(cls)):
             raise PolicyViolation("dataclass() takes a class of the tool's own")
         names = list(vars(cls).get("__annotations__", ()))
@@ -105,5 +103,4 @@ REPLACED: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "operator": _operator,
     "typing": _typing,
 }
-"""Functions that build a module's replacements, so that a worker loads only the modules it
-needs."""
+"""Functions that build a module's replacements; a worker loads only what it needs."""

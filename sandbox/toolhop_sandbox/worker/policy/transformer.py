@@ -1,5 +1,4 @@
-"""The compile-time half of the policy: checks every name, and inserts guards where names do not
-suffice.
+"""The compile-time half of the policy: checks every name, and inserts guards where needed.
 
 Built on RestrictedPython's transformer for what it does well: it visits every kind of syntax by
 name and refuses what it does not know, so new syntax in a new Python is refused until reviewed.
@@ -82,27 +81,21 @@ _OF_MODULES = frozenset({"__name__", "__doc__", "__debug__"})
 
 
 def pattern_problem(name: str) -> str | None:
-    """Return why a pattern, which has no place for a guard, may not read this attribute; None if
-    it may.
-    """
+    """Return why a pattern, which cannot be guarded, may not read this attribute; None if it may."""
     if name.startswith("_") or name in GUARDED or read_problem(name):
         return f"attribute {name!r} cannot be read by a pattern: read it in the case's body"
     return None
 
 
 def updated_problem(name: str) -> str | None:
-    """Return why `+=`, which reads before it writes, may not update this attribute; None if it
-    may.
-    """
+    """Return why `+=`, which reads first, may not update this attribute; None if it may."""
     if name in GUARDED:
         return f"attribute {name!r} cannot be updated in place: assign to it"
     return None
 
 
 class Checks(NamedTuple):
-    """The check for each kind of name: it returns the problem, or None. Tests replace one at a
-    time.
-    """
+    """The check for each kind of name, which returns the problem or None."""
 
     read: Callable[[str], str | None] = read_problem
     written: Callable[[str], str | None] = write_problem
@@ -232,9 +225,7 @@ class ToolTransformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Check a call. A literal template is checked once, here, and then formats at full
-        speed.
-        """
+        """Check a call. A literal template is checked here, once, and not at run time."""
         match node.func:
             case ast.Attribute(attr="format", value=ast.Constant(value=str(template))):
                 self.error(node, self.checks.template(template))
@@ -252,9 +243,7 @@ class ToolTransformer(RestrictingNodeTransformer):
                 self.visit_Name(inner)
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
-        """Check a literal or dotted name; Python allows nothing else here, so nothing is
-        rewritten.
-        """
+        """Check a literal or dotted name, the only values that Python allows here."""
         self._check_pattern_value(node.value)
         return node
 
@@ -282,9 +271,7 @@ class ToolTransformer(RestrictingNodeTransformer):
     # -- the module and its imports ------------------------------------------------------------
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Check the whole source. Code that runs only as a program is cut out, as a tool never
-        does.
-        """
+        """Check the whole source, cutting out what runs only as a program."""
         for statement in node.body:
             if isinstance(statement, ast.If) and _asks_for_main(statement.test):
                 statement.body = [ast.copy_location(ast.Pass(), statement.body[0])]
@@ -293,9 +280,7 @@ class ToolTransformer(RestrictingNodeTransformer):
         return node
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Check `try`: inside one that expects a failing import, an import may fail at run time
-        instead.
-        """
+        """Check `try`: inside one that expects a failing import, imports may fail at run time."""
         forgiving = any(_catches_import_error(handler) for handler in node.handlers)
         self._forgiving += forgiving
         node.body = self._list(node.body)
@@ -343,9 +328,7 @@ def _catches_import_error(handler: ast.ExceptHandler) -> bool:
 
 
 def _bound_names(tree: ast.AST) -> Iterator[str]:
-    """Yield every name that the source binds anywhere; coarse, as it only affects early
-    refusals.
-    """
+    """Yield every name that the source binds anywhere; needed only for early refusals."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
