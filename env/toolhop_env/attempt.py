@@ -63,7 +63,7 @@ class Attempt:
     """Episode whose first turns this one resumes from; empty if none."""
     prefix_turns: Count = 0
     spent: Spent = field(default_factory=Spent)
-    """Tokens, time and calls spent by this attempt itself."""
+    """Replies, tokens, cost and calls of this attempt itself."""
     failure: Failure | None = None
     """Its first failed call."""
     to_failure: Spent = field(default_factory=Spent)

@@ -183,7 +183,7 @@ class Benchmark:
 
     @property
     def answer_measures(self) -> tuple[Measure, ...]:
-        """The measures of answer correctness, one per scorer, the leading measure first."""
+        """The scorers' measures of whether an answer is right, the leading one first."""
         found = [m for m in self.measures if m.leads or (m.binary and m.scorer != Scorer.NEITHER)]
         return tuple(sorted(found, key=lambda measure: not measure.leads))
 

@@ -70,7 +70,7 @@ class Step:
 
 
 class Episode:
-    """One episode, used as an async context manager; `notebook.PlainEpisode` is synchronous."""
+    """One episode, an async context manager. `toolhop_env.notebook` has a synchronous version."""
 
     def __init__(
         self,

@@ -18,8 +18,8 @@ CLONE_NEW = 0x7E020000
 MSG_OOB = 1
 FUTEX_PRIVATE = 128
 OTHER_CLOCKS = 0xFFFFFFF0
-"""Bits that are set in no clock of the machine or the caller, and in every clock of another
-process or a device (which are negative)."""
+"""Bits unset in the ids of the machine's and the caller's clocks; ids of other processes' and
+devices' clocks, which are negative, have some of them set."""
 RET_ALLOW, RET_ERRNO, RET_KILL = 0x7FFF0000, 0x00050000, 0x80000000
 EPERM, EAGAIN, ENOSYS = 1, 11, 38
 

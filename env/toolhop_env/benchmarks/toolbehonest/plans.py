@@ -14,7 +14,7 @@ from enum import StrEnum
 from toolhop_tools.benchmarks.toolbehonest.reader import UNSOLVABLE, without_finish
 
 MISSPELT = "UnsovlableQuery"
-"""Spelling in the official prompts of level 3."""
+"""`UNSOLVABLE` as misspelt in the official prompts of level 3."""
 
 
 class Condition(StrEnum):

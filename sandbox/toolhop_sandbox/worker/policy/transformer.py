@@ -81,7 +81,7 @@ _OF_MODULES = frozenset({"__name__", "__doc__", "__debug__"})
 
 
 def pattern_problem(name: str) -> str | None:
-    """Return why a pattern, which cannot be guarded, may not read this attribute; None if it may."""
+    """Return why a pattern, which has no guard, may not read this attribute; None if it may."""
     if name.startswith("_") or name in GUARDED or read_problem(name):
         return f"attribute {name!r} cannot be read by a pattern: read it in the case's body"
     return None
@@ -141,7 +141,7 @@ class ToolTransformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def plain(self, node: Any) -> Any:
-        """Check the parts of syntax that is harmless itself."""
+        """Visit the children of syntax that is harmless itself."""
         return self.node_contents_visit(node)
 
     def _list(self, nodes: Sequence[ast.AST]) -> list[Any]:
@@ -258,7 +258,7 @@ class ToolTransformer(RestrictingNodeTransformer):
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
         """Check `Film(title, year=1999)`.
 
-        Positions are read by the names in `__match_args__`, which only dataclasses and named tuples
+        Positional patterns use the names in `__match_args__`, which only dataclasses and named tuples
         set, from their fields.
         """
         self._check_pattern_value(node.cls)
