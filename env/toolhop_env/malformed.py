@@ -49,7 +49,7 @@ def in_name(call: RawCall, tools: Collection[str]) -> MalformedCall | None:
 
 
 def call_in(text: str, tools: Collection[str]) -> MalformedCall | None:
-    """Return the first of the calls that end a text; None if the text also gives an answer."""
+    """Return the first of the calls at the end of a text; None if the text also gives an answer."""
     found = call_forms.calls(text, tools)
     if not found:
         return None
@@ -161,7 +161,7 @@ _ECHOES = re.compile(r"[\W_]*(?:print|console\.log)\([\w.]+\)[\W_]*")
 
 
 def _stops(after: str, call: MalformedCall) -> bool:
-    """Whether a reply stops at the call before `after`, as an agent does that waits for a result.
+    """Whether a reply stops at the call before `after`, as if to wait for its result.
 
     A list of tools, inputs and results in plain words is a report, not a call.
     """

@@ -172,7 +172,7 @@ def recorded(run: Path) -> Iterator[Recorded]:
 
 
 def _damage(ended: int | None, here: int | None) -> str:
-    """Describe what is missing of a trace that ended with `ended` bytes; empty if nothing is."""
+    """Describe what is missing from a trace that ended with `ended` bytes; empty if nothing is."""
     if ended is None or (here is not None and here >= ended):
         return ""
     lost = "it is not there" if here is None else f"{here} of its {ended} bytes are left"

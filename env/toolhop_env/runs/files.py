@@ -93,7 +93,7 @@ def write_atomic(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that files made, renamed or removed in it are so on disk."""
+    """Sync a folder, so that changes to the names in it are on disk."""
     with reported(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -154,7 +154,7 @@ class Judgements:
 
 
 def add(path: Path, found: Iterable[Judgement]) -> None:
-    """Append answers to a file and sync it, after completing a truncated last line.
+    """Append answers to a file and sync it; a truncated last line gets a line end first.
 
     Raises:
         OSError: they cannot be written.

@@ -349,7 +349,7 @@ def _unsaid(
 
 
 def _lost(leaf: Leaf, tool: str, task: Task) -> bool:
-    """Whether the proven call has the answer of a lost hop in place of this value."""
+    """Whether the proven call has a lost hop's answer where this call has the value."""
     lost = [task.hops[number - 1][2] for number in task.label.lost if not task.label.hidden]
     return any(
         same_answer(answer, as_text(given))

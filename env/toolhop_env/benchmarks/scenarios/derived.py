@@ -199,7 +199,7 @@ def _of_dates(told: Sequence[Told]) -> Iterator[float]:
 def _pools(told: Sequence[Told]) -> Iterator[list[float]]:
     """Yield groups of numbers to combine in pairs: each record plus the short sources.
 
-    Long tables are left out, as almost any number is a combination of two of theirs.
+    Numbers of a long table are not all combined, as any number may come from two of them.
     """
     short = [number for one in told for number in one.numbers if len(one.numbers) <= COUNTED]
     short = short[:MOST_NUMBERS]

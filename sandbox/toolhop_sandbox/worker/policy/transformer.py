@@ -258,8 +258,8 @@ class ToolTransformer(RestrictingNodeTransformer):
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
         """Check `Film(title, year=1999)`.
 
-        Positional patterns use the names in `__match_args__`, which only dataclasses and named tuples
-        set, from their fields.
+        Positional patterns use the names in `__match_args__`, which only dataclasses and named
+        tuples set, from their fields.
         """
         self._check_pattern_value(node.cls)
         for name in node.kwd_attrs:
