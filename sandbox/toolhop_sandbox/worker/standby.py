@@ -28,8 +28,8 @@ costs 1 ms; these make the zygote 0.8 MB larger and a fork no slower (all 48 tha
 allows: 5.5 MB, and a third slower)."""
 CHUNK_BYTES = 65536
 REHEARSALS = 12
-"""Number of rehearsals before the first fork: in its first runs the interpreter specialises code, and
-writes to it."""
+"""Number of rehearsals before the first fork: in its first runs the interpreter specialises code,
+and so writes to it."""
 COMPILE_MIB, COMPILE_S = 512, 20
 """Memory in MiB and processor time in seconds for compiling one source; 64 KiB of real source
 needs less than 40 MiB."""

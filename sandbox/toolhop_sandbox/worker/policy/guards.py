@@ -248,7 +248,7 @@ honest code asks for `__len__` and `__iter__`."""
 
 
 def _exceptions() -> dict[str, Any]:
-    """Return all exceptions but groups, whose own `split` crashes Python (CVE-2025-22153).
+    """Return all exceptions but groups: overriding `split` crashes Python (CVE-2025-22153).
 
     `SystemExit` and its like may be raised: the worker catches them all, and its time limits are
     signals, which no `except` can stop.
