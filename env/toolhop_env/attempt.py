@@ -65,7 +65,7 @@ class Attempt:
     spent: Spent = field(default_factory=Spent)
     """Replies, tokens, cost and calls of this attempt itself."""
     failure: Failure | None = None
-    """Its first failed call."""
+    """The first failed call; None if no call failed."""
     to_failure: Spent = field(default_factory=Spent)
     """Spending up to and including the turn of the first failed call, inherited turns included."""
     milestones: tuple[bool, ...] = ()

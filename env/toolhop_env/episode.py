@@ -209,7 +209,6 @@ class Episode:
             await lease.__aexit__(None, None, None)
 
     def _keep(self, kept: Trace) -> None:
-        """Adopt the turns of another episode."""
         for event in kept.events[1:]:
             self._record(event)
         self._change_tools()

@@ -1,12 +1,12 @@
-"""Episodes without `await`: for notebooks, scripts and the interpreter's prompt.
+"""Synchronous episodes, for notebooks, scripts and the interactive interpreter.
 
     from toolhop_env.notebook import play
     with play(item) as episode:
         step = episode.call("country_capital", country="France")
         print(step.feedback)
 
-The asynchronous code runs on a thread of its own, so a notebook's running event loop is no
-obstacle.
+The asynchronous code runs in a separate thread, so a notebook's running event loop does not
+interfere.
 """
 
 from __future__ import annotations

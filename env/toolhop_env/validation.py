@@ -88,7 +88,6 @@ class Validator:
         return fits(self._validator(name), self.documents[name].parameters, arguments)
 
     def _validator(self, name: str) -> jsonschema_rs.Validator | None:
-        """Return the compiled schema; see `compiled`."""
         if name not in self._compiled:
             self._compiled[name] = compiled(self.documents[name].parameters)
         return self._compiled[name]

@@ -98,15 +98,15 @@ METHODS: Final = frozenset(
 )
 """Special methods that classes may define and code may name, as in `super().__init__()`.
 
-Left out, with what they would open:
+Left out, with the reasons:
 
-- `__getattr__`, `__getattribute__`, `__setattr__`, `__delattr__`: receive what the library asks of
-  an object by name.
+- `__getattr__`, `__getattribute__`, `__setattr__`, `__delattr__`: intercept the library's access
+  to an object's attributes.
 - `__deepcopy__`, `__reduce__`, `__reduce_ex__`, `__getstate__`, `__setstate__`, `__getnewargs__`:
   `copy` calls what they return and sets any attribute on it, or hands them its memo.
 - `__instancecheck__`, `__subclasscheck__`, `__subclasshook__`, `__mro_entries__`, `__prepare__`,
   `__match_args__`, `__annotations__`: forge what `match`, class statements and `dataclass` read.
-- `__del__`: runs at times nobody chose.
+- `__del__`: runs at unpredictable times.
 """
 _DESCRIPTORS = frozenset({"__get__", "__set__", "__delete__", "__set_name__"})
 _MODULE_FACTS = frozenset({"__all__", "__author__", "__date__", "__license__", "__version__"})
@@ -114,7 +114,7 @@ BINDABLE: Final = METHODS | _DESCRIPTORS | _MODULE_FACTS | {"__slots__"}
 """Names with double underscores that a source may bind. Descriptors may be defined but not read:
 `X.name.__set__(other, 1)` would bypass the write guard."""
 TEXTS: Final = frozenset({"__name__", "__qualname__", "__doc__"})
-"""Readable on anything: on types, functions and modules they are texts."""
+"""Names readable on any object: on types, functions and modules they are texts."""
 _FACTS: Final = frozenset({"__members__"})
 """Readable, but not settable: on an enumeration it is a read-only mapping of its members."""
 _NAMEDTUPLE_API = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
