@@ -2,7 +2,7 @@
 
 
 def __getattr__(name: str) -> str:
-    if name == "__version__":  # read when it is asked for: it opens the installed metadata
+    if name == "__version__":  # lazy, as it reads the installed metadata
         from importlib.metadata import version
 
         return version("toolhop-env")

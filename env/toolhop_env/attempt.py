@@ -1,4 +1,4 @@
-"""An attempt at an episode, read back from its trace: what every figure is made of."""
+"""An attempt at an episode, read back from its trace: the unit behind every figure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from toolhop_env.spending import Spent, spent, spent_on
 from toolhop_env.trace import Trace
 
 FAMILY = "family"
-"""A benchmark's facet: items of one value are not independent draws, as siblings and twins."""
+"""Facet whose items are siblings or twins, so not independent draws."""
 
 
 class Key(NamedTuple):
-    """What episodes of different runs are paired by."""
+    """Identifies the same episode in different runs, so that they can be paired."""
 
     item: str
     mode: str
@@ -31,21 +31,21 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a trace lies that was packed with others (`toolhop_env.runs.segments`)."""
+    """Location of a trace inside a segment of packed traces (`toolhop_env.runs.segments`)."""
 
     segment: str
     """Name of the segment."""
     offset: Count
     length: Count
-    """Bytes as packed."""
+    """Packed length in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt at an episode, whatever became of it. Small: no conversation is in it."""
+    """One attempt at an episode, whatever its outcome. Small: it does not hold the conversation."""
 
     episode: str
-    """Its name, unique in the run."""
+    """Name of the episode, unique in the run."""
     benchmark: str
     item: str
     item_digest: str
@@ -53,79 +53,79 @@ class Attempt:
     mode: str
     epoch: Count
     attempt: Count
-    """From 1."""
+    """Number of the attempt, from 1."""
     feedback: Verbosity
     call_format: CallFormat
     verdict: Verdict
     ended: bool = True
-    """Not so for one that was cut off or is under way; its verdict is errored."""
+    """False if the attempt was cut off or is still running; its verdict is then errored."""
     parent: str = ""
-    """The episode whose first turns it resumes from; empty for none."""
+    """Episode whose first turns this one resumes from; empty if none."""
     prefix_turns: Count = 0
     spent: Spent = field(default_factory=Spent)
-    """What this attempt took itself."""
+    """Replies, tokens, cost and calls of this attempt itself."""
     failure: Failure | None = None
-    """Its first failed call."""
+    """The first failed call; None if no call failed."""
     to_failure: Spent = field(default_factory=Spent)
-    """What the turns up to the first failed call took, whoever paid for them."""
+    """Spending up to and including the turn of the first failed call, inherited turns included."""
     milestones: tuple[bool, ...] = ()
-    """By milestone of the benchmark (ToolHop: by hop): whether it was reached."""
+    """Whether each milestone of the benchmark was reached (ToolHop: each hop)."""
     facets: Mapping[str, str] = field(default_factory=dict)
-    """Groups that the item belongs to, as the benchmark says (`Grouping.facets`)."""
+    """Groups that the item belongs to, from the benchmark's `Grouping.facets`."""
     perturbation: str = "as-is"
-    """How the item's tools were shown (`toolhop_tools.perturb`)."""
+    """How the item's tools were altered (`toolhop_tools.perturb`)."""
     file: str = ""
-    """The trace file's name in the run's folder; empty for a trace that is in none."""
+    """Name of the trace file in the run's folder; empty if the trace is not in a run."""
     place: Place | None = None
-    """Where the trace lies since it was packed; None for a file of its own."""
+    """Location of the trace in its segment; None if the trace has a file of its own."""
     proven: bool | None = None
-    """Whether a certificate proves the item; None where nothing is known of it."""
+    """Whether a certificate proves the item; None if unknown."""
     judge: str = ""
-    """Who answered the benchmark's questions on its run; empty for nobody."""
+    """Judge that answered the benchmark's questions for this run; empty if none."""
 
     @property
     def key(self) -> Key:
-        """What it is an attempt at."""
+        """Item, mode and epoch of the episode."""
         return Key(self.item, self.mode, self.epoch)
 
     @property
     def stored_in(self) -> str:
-        """The file that holds the trace, from the run's folder on."""
+        """Path of the file that holds the trace, relative to the run's folder."""
         if self.place is None:
             return f"episodes/{self.file}"
         return f"segments/{self.place.segment}.traces.jsonl.gz"
 
     @property
     def stored_at(self) -> str:
-        """The same for people, with the episode's name where the file holds many."""
+        """Path of the file for display, with the episode's name if the file holds several."""
         return self.stored_in if self.place is None else f"{self.stored_in} ({self.episode})"
 
     @property
     def cluster(self) -> str:
-        """What errors are clustered by: the item, or the family that it shares with others."""
+        """Unit by which errors are clustered: the item, or the family it belongs to."""
         return self.facets.get(FAMILY, self.item)
 
     @property
     def score(self) -> Score | None:
-        """The verdict where it is a score, None where the attempt is errored."""
+        """The verdict if it is a score; None if the attempt is errored."""
         return self.verdict if isinstance(self.verdict, Score) else None
 
     @property
     def errored(self) -> str:
-        """Why the attempt has no score; empty where it has one."""
+        """Why the attempt has no score; empty if it has one."""
         return self.verdict.reason if isinstance(self.verdict, Errored) else ""
 
 
 def attempt_of(
     trace: Trace, answers: Answers = NO_ANSWERS, *, file: str = "", place: Place | None = None
 ) -> Attempt:
-    """What a trace that has begun comes to.
+    """Build the attempt recorded in a trace that has at least begun.
 
     Args:
-        trace: of any benchmark that is installed.
-        answers: what a judge said of it, by the question's id.
-        file: the trace file's name.
-        place: where it lies if it is packed.
+        trace: a trace of any installed benchmark.
+        answers: the judge's answers, by question id.
+        file: name of the trace file.
+        place: location of the trace if it is packed.
 
     Raises:
         UnknownBenchmark: the trace's benchmark is not installed here.
@@ -160,13 +160,13 @@ def attempt_of(
 
 
 def counting(attempts: Iterable[Attempt]) -> list[Attempt]:
-    """One attempt an episode of one run: the first that is not errored, else the last.
+    """Return one attempt per episode of one run: the first that is not errored, else the last.
 
-    Several runs are reduced one by one: the same item twice is one attempt in a run, and two
-    episodes in two runs.
+    Reduce several runs one at a time: the same item twice in one run is two attempts at one
+    episode, in two runs it is two episodes.
     """
     best: dict[tuple[str, Key], Attempt] = {}
-    # By name too: in which order traces are read depends on which are packed.
+    # By name too, as the reading order depends on which traces are packed.
     for one in sorted(attempts, key=lambda found: (found.attempt, found.file)):
         key = (one.agent, one.key)
         if key not in best or isinstance(best[key].verdict, Errored):
@@ -175,19 +175,19 @@ def counting(attempts: Iterable[Attempt]) -> list[Attempt]:
 
 
 BLOCK = 1024
-"""Epochs that one number stands for."""
+"""Number of epochs per bit field."""
 
 
 class Met:
-    """Which episodes attempts were met of, in a bit each; several attempts are remembered."""
+    """The set of episodes seen so far, one bit each, and those seen more than once."""
 
     def __init__(self) -> None:
         self._bits: dict[tuple[str, str, str], dict[int, int]] = defaultdict(dict)
         self.several: set[tuple[str, Key]] = set()
-        """Agent and key of the episodes that more than one attempt was met of."""
+        """Agent and key of each episode with more than one attempt."""
 
     def add(self, one: Attempt) -> bool:
-        """Take in an attempt of one run; returns whether it is the first at its episode."""
+        """Record an attempt; return whether it is the first at its episode."""
         blocks = self._bits[one.agent, one.item, one.mode]
         block, place = divmod(one.epoch, BLOCK)
         before = blocks.get(block, 0)
@@ -197,18 +197,18 @@ class Met:
         return before != blocks[block]
 
     def is_alone(self, one: Attempt) -> bool:
-        """Whether an attempt is the only one at its episode: then it counts."""
+        """Whether an attempt is the only one at its episode."""
         return (one.agent, one.key) not in self.several
 
 
 def counting_streamed(
     read: Callable[[], Iterable[Attempt]], first: Callable[[], Iterable[Attempt]] | None = None
 ) -> Iterator[Attempt]:
-    """The attempts that `counting` gives, in another order, and few of them held at a time.
+    """Yield the attempts that `counting` returns, in another order, holding few in memory.
 
     Args:
-        read: gives the attempts of one run, and the same again.
-        first: gives attempts at the same episodes, where that is quicker the first time.
+        read: returns the attempts of one run; called again, it returns the same attempts.
+        first: a faster source of attempts at the same episodes, used for the first pass.
     """
     met, again = Met(), Met()
     for one in (first or read)():
@@ -217,6 +217,6 @@ def counting_streamed(
     for one in read():
         if not met.is_alone(one):
             left.append(one)
-        elif again.add(one):  # of a run under way another may have ended meanwhile
+        elif again.add(one):  # in a running run another attempt may have ended meanwhile
             yield one
     yield from counting(left)

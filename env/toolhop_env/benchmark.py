@@ -1,7 +1,7 @@
-"""What a benchmark is to the simulator: its gold, its measures, and how a trace is scored.
+"""What the simulator knows of a benchmark: its gold, its measures, and how a trace is scored.
 
-A benchmark is pure: it reads items and traces, and asks nobody. How an agent is prompted for it
-stands in its binding (`toolhop_agents.benchmarks`).
+A benchmark is pure: it reads items and traces, and calls no model. Its binding
+(`toolhop_agents.benchmarks`) says how an agent is prompted for it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from toolhop_tools.model import Item
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """A step of the way to the answer that a trace reached, or did not."""
+    """A step towards the answer, and whether a trace reached it."""
 
     label: str
-    """What it is, such as a hop's tool."""
+    """Name of the step, such as a hop's tool."""
     expected: str
-    """What shows that it was reached, such as a hop's gold answer; empty for nothing."""
+    """What shows that the step was reached, such as a hop's gold answer; empty if nothing does."""
     reached: bool
 
 
 def final_text(trace: Trace) -> str | None:
-    """The whole reply that ended an answered episode."""
+    """Return the whole reply that ended an answered episode; None if there is no such reply."""
     return trace.final_text
 
 
@@ -41,85 +41,84 @@ def _item_answer(gold: JSON) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """What a person reads of a benchmark and its traces."""
+    """How a benchmark and its traces are shown to people."""
 
     title: str = ""
-    """As in headings; the benchmark's name where empty."""
+    """Name in headings; the benchmark's name if empty."""
     expected: Callable[[JSON], str] = _item_answer
-    """The gold answer, from `Benchmark.gold`."""
+    """Returns the gold answer as text, from `Benchmark.gold`."""
     given: Callable[[Trace], str | None] = final_text
-    """The answer that was given, as scored; None for none."""
+    """Returns the agent's answer as scored; None if there is none."""
     milestones: Callable[[Trace], Sequence[Milestone]] = lambda _: ()
-    """The steps of the way, each reached or not."""
+    """Returns the steps towards the answer, each reached or not."""
     milestone: str = "milestone"
-    """What one of them is called, in the singular."""
+    """Word for a milestone of this benchmark, in the singular."""
     explain_gap: Callable[[Trace], str | None] = lambda _: None
-    """Why two answer measures differ on a trace, in a word; None where they agree, or where the
-    benchmark cannot tell. The diagnosis groups such episodes by it."""
+    """Returns a short reason why two answer measures differ on a trace; None if they agree, or
+    if the benchmark cannot tell. The diagnosis groups episodes by this reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What scoring cannot decide by itself."""
+    """Questions that scoring cannot decide by itself."""
 
     questions: Callable[[Trace], Sequence[Question]] = lambda _: ()
-    """What a judge has to answer of a trace that has ended."""
+    """Returns the judge's questions about a trace that has ended."""
     follow_ups: Callable[[Trace, Answers], Sequence[Question]] = lambda _, __: ()
-    """What it has to answer besides, once the answers so far are known; asked until there is
-    nothing new."""
+    """Returns further questions that depend on the answers so far; called until none are new."""
     judge: str | None = None
-    """Who answers them unless a run says otherwise, as `--judge` takes it; None leaves them
-    open."""
+    """Default judge, in the form that `--judge` accepts; None leaves the questions open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Figures over parts of the items."""
+    """How figures are broken down and combined."""
 
     facets: Callable[[JSON], Mapping[str, str]] = lambda _: {}
-    """From the gold: the groups that an item belongs to, such as ``{"depth": "3"}``. Figures can be
-    shown by each of them. Items of one ``family`` are one cluster where errors are estimated."""
+    """Returns the groups that an item belongs to, such as ``{"depth": "3"}``, from its gold.
+    Figures can be broken down by each. Items of one ``family`` form one cluster when errors are
+    estimated."""
     totals: tuple[Total, ...] = ()
-    """Figures over groups of episodes, or over several modes, as published tables have them."""
+    """Figures over groups of episodes or over several modes, as in the published tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How agents have to be asked."""
+    """Settings under which agents are to be evaluated."""
 
     official: tuple[Condition, ...] = ()
-    """What its published figures were made with; empty for nothing stated."""
+    """Settings of the published figures; empty if none are stated."""
     must_call: frozenset[str] = frozenset()
-    """Modes in which the prompt asks for calls of tools: one that never does is a finding."""
+    """Modes whose prompt asks for tool calls: an agent that makes none there is a finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark's pure half."""
+    """The part of a benchmark that scores traces; it never calls a model."""
 
     name: str
-    """As in ``--benchmark`` and in traces: small letters, digits and hyphens."""
+    """Name as in ``--benchmark`` and in traces: lower-case letters, digits and hyphens."""
     version: str
-    """Raised when the same trace may score otherwise; results of another version are redone."""
+    """Raised if the same trace may score differently; results of other versions are recomputed."""
     modes: tuple[str, ...]
-    """Ways to ask; the first is the default."""
+    """Ways to put an item to an agent; the first is the default."""
     measures: tuple[Measure, ...]
-    """Its own, in the order of tables; one leads."""
+    """The benchmark's own measures, in table order; exactly one of them leads."""
     gold: Callable[[Item], JSON]
-    """What scoring needs of an item; it goes into the trace, and no agent sees it."""
+    """Returns what scoring needs of an item; stored in the trace and never shown to an agent."""
     score: Callable[[Trace, Answers], Values]
-    """The values of a trace that has ended. Without an answer that it needs a value is None."""
+    """Returns the values of a trace that has ended; None for values that lack a judge's answer."""
     presentation: Presentation = Presentation()
     judging: Judging = Judging()
     grouping: Grouping = Grouping()
     conditions: Conditions = Conditions()
 
     def __post_init__(self) -> None:
-        """Check what every reader relies on.
+        """Check the invariants that every reader relies on.
 
         Raises:
-            ValueError: no mode, no leading measure, a measure under a name that is taken, or a
-                mean or total of measures or modes that it has not.
+            ValueError: there is no mode or no leading measure, a measure's name is taken, or a mean
+                or total refers to an unknown measure or mode.
         """
         leading(self.measures)
         if not self.modes:
@@ -146,11 +145,11 @@ class Benchmark:
     def settled(
         self, trace: Trace, said: Callable[[Question], JSON]
     ) -> tuple[Answers, Sequence[Question]]:
-        """The answers that hold, by question, and the questions that are open for now.
+        """Return the answers so far, by question id, and the questions still open.
 
         Args:
-            trace: of an episode that has ended.
-            said: the answer that is kept to a question; None for none.
+            trace: trace of an episode that has ended.
+            said: returns the stored answer to a question; None if there is none.
         """
         asked, answers = self.asked(trace, said)
         return answers, [one for name, one in asked.items() if name not in answers]
@@ -158,11 +157,11 @@ class Benchmark:
     def asked(
         self, trace: Trace, said: Callable[[Question], JSON]
     ) -> tuple[Mapping[str, Question], Answers]:
-        """All questions that the answers lead to, by their ids, and the answers that hold.
+        """Return all questions reached so far, by id, and the stored answers to them.
 
         Args:
-            trace: of an episode that has ended.
-            said: the answer that is kept to a question; None for none.
+            trace: trace of an episode that has ended.
+            said: returns the stored answer to a question; None if there is none.
         """
         asked, answers = {one.id: one for one in self.judging.questions(trace)}, dict[str, JSON]()
         while True:
@@ -174,24 +173,24 @@ class Benchmark:
 
     @property
     def title(self) -> str:
-        """Its name in headings."""
+        """The benchmark's name in headings."""
         return self.presentation.title or self.name
 
     @property
     def lead(self) -> Measure:
-        """The measure that it is about."""
+        """The benchmark's leading measure."""
         return leading(self.measures)
 
     @property
     def answer_measures(self) -> tuple[Measure, ...]:
-        """Whether an answer is right, by each scorer: the leading measure first."""
+        """The scorers' measures of whether an answer is right, the leading one first."""
         found = [m for m in self.measures if m.leads or (m.binary and m.scorer != Scorer.NEITHER)]
         return tuple(sorted(found, key=lambda measure: not measure.leads))
 
     def measure(self, name: str) -> Measure:
-        """One of its own measures.
+        """Return the benchmark's measure of this name.
 
         Raises:
-            KeyError: there is none of that name.
+            KeyError: the benchmark has no such measure.
         """
         return {one.name: one for one in self.measures}[name]

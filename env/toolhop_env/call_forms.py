@@ -1,4 +1,4 @@
-"""Forms in which calls are written that no tool-call format has, and where they stand in a text."""
+"""Malformed calls: calls in a form that no tool-call format has, and their place in a text."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ from toolhop_sandbox.outcome import JSON
 
 
 class Form(StrEnum):
-    """How a call was written."""
+    """The form of a malformed call."""
 
     LABELS = "labels"
-    """`Action: NAME Action Input: {...}` on one line, numbered or in small letters, `Tool: NAME`
+    """`Action: NAME Action Input: {...}` on one line, numbered or in lower case, `Tool: NAME`
     and the like."""
     JSON_OBJECT = "json_object"
     """`{"name": ..., "arguments": ...}`, bare or in a code fence."""
     TAGS = "tags"
-    """The mark-up of some model's template, such as `<tool_call>`."""
+    """The mark-up of a model's chat template, such as `<tool_call>`."""
     PYTHON = "python"
-    """`NAME(argument=value)` as all there is, or as the code block that ends the reply."""
+    """`NAME(argument=value)` as the whole reply, or as the code block that ends it."""
     NATIVE = "native"
-    """A native call where calls are written as text."""
+    """A native call although calls are to be written as text."""
     PROVIDER = "provider"
-    """The provider says that the model's call could not be read, and keeps it to itself."""
+    """A call that the provider reports as unreadable, without showing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MalformedCall:
-    """A call as far as it can be made out."""
+    """A malformed call, as far as it can be read."""
 
     form: Form
     name: str = ""
-    """Empty where none is known."""
+    """Name of the tool; empty if unknown."""
     arguments: str = ""
-    """Their text."""
+    """Text of the arguments."""
 
     @property
     def says(self) -> str:
-        """What it is in a few words."""
+        """A short description of the call."""
         return f"{_WORDS[self.form]}: {self.name}" if self.name else _WORDS[self.form]
 
     def raw(self, call_id: str) -> RawCall:
-        """As a call."""
+        """Return the call as a `RawCall`."""
         return RawCall(call_id, self.name, self.arguments)
 
     def problem(self, call_format: CallFormat) -> Problem:
-        """What is wrong with it, and how calls are written."""
+        """Return the problem with the call, and how calls are to be written."""
         return Problem(ErrorCode.MALFORMED_CALL, "", _WORDS[self.form], _HOW[call_format])
 
 
@@ -74,16 +74,16 @@ _HOW = {
 
 
 MOST_OBJECTS = 20
-"""Braces at which an object is looked for."""
+"""Maximum of braces at which an object is looked for."""
 MOST_LENIENT = 3
 LENIENT_CHARS = 4_000
-"""How often a text that is not JSON is read leniently, which takes up to 5 ms, and up to what
-length."""
+"""Limits on reading text that is not JSON leniently, which takes up to 5 ms: attempts per text,
+and characters per attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A call and where it stands: from `start` to before `end`, in characters of the text."""
+    """A call and its place in the text: the characters from `start` up to, not including, `end`."""
 
     start: int
     end: int
@@ -91,7 +91,7 @@ class Found:
 
 
 def calls(text: str, tools: Collection[str]) -> list[Found]:
-    """The calls of a text in the first form that it has any in, in their order."""
+    """Return the calls in a text, in order; mark-up is tried only if no other form is found."""
     known = {letters(tool): tool for tool in tools}
     code = _code(text, known)
     if code is not None:
@@ -103,14 +103,14 @@ def calls(text: str, tools: Collection[str]) -> list[Found]:
 
 
 def letters(name: str) -> str:
-    """A name without what models add to it: prefix, quotes, case, underscores."""
+    """Reduce a name to its letters and digits: no prefix, quotes, underscores or case."""
     return re.sub(r"[\W_]", "", name.strip().rpartition(".")[2]).casefold()
 
 
 # --- labels ----------------------------------------------------------------------------------
 
 DRESSING = re.compile(r"</?[\w|▁=-]+>|<\|[^|>]*\|>|\[/?[A-Z_]+\]|[\W_]")
-"""What dresses a call: mark-up and signs."""
+"""Mark-up and punctuation around a call."""
 _KEY = r"[ \t]*\d*[*_`]*[ \t]*[:=：][*_`]*"
 _NAMED = re.compile(
     r"(?P<line>^[ \t>*+•#-]*(?:\(?\d+[.):]+[ \t]*)?[*_`]*)?"
@@ -162,7 +162,7 @@ def _labelled(text: str, known: dict[str, str]) -> Iterator[Found]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where what is opened at `start` closes; the text's end where it does not."""
+    """Return the end of what opens at `start`; the end of the text if it never closes."""
     if text[start] == "{":
         return start + len(first_object(text[start:]))
     depth = 0
@@ -178,7 +178,7 @@ _BRACKETS = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|(?<!\w)'(?:[^'\\\n]|\\.)*+'|[()
 
 
 def _line_end(text: str, start: int) -> int:
-    """The end of the line, or of the indented lines after an empty one."""
+    """Return the end of the line, or of the indented lines that follow an empty one."""
     found = _REST.match(text, start)
     return found.end() if found else len(text)
 
@@ -192,8 +192,8 @@ _LEAD = re.compile(
     r"|.*\b(?:I(?:['’]ll| will|['’]m going to| am going to)|let me|let['’]s|let us)\b[^.!?:]*",
     re.IGNORECASE,
 )
-"""What may stand before a call on its line: dressing, a label in any language, a variable that
-takes the result, or the words that it is made now."""
+"""What may precede a call on its line: mark-up, a label in any language, a variable that takes
+the result, or words that announce the call."""
 _THEN = re.compile(
     r"(?:[ \t`\"'*_|:：✿]|</?[\w-]+>\s*)*"
     r"(?:(?:\n|[,;|])[^\w\n{]*(?P<key>[^\W\d][^\n:：{}()]{0,40}?)[:：][^\w\n{]*"
@@ -201,12 +201,12 @@ _THEN = re.compile(
     r"(?:\s*(?:```\w*\s*)?(?P<object>(?=\{\s*(?:[\"']?\w[\w -]*[\"']?\s*:|\})))"
     r"|[ \t]*(?=\n[ \t]+[-*•]?[ \t]*\w[\w-]*[ \t]*[:=]))"
 )
-"""What may stand between a tool's name and its arguments: an object, or indented lines."""
+"""What may stand between a tool's name and its arguments, which are an object or indented lines."""
 _RESULT_KEY = re.compile(r"\W*(?:observation|result|output|response|answer)", re.IGNORECASE)
 
 
 def _named(text: str, known: dict[str, str]) -> Iterator[Found]:
-    """Names of tools with arguments right behind them, on lines of their own."""
+    """Yield calls that start a line with a tool's name, followed directly by its arguments."""
     tried, end = 0, 0
     for word in _WORD.finditer(text):
         if word.start() < end:
@@ -234,7 +234,7 @@ LEAD_CHARS = 200
 
 
 def _given(text: str, start: int) -> tuple[int, int] | None:
-    """Where the arguments that follow a name begin and end."""
+    """Return the start and end of the arguments that follow a name; None without arguments."""
     if _CALLED.match(text, start) and text[start] == "(":
         return start, _closing(text, start)
     then = _THEN.match(text, start)
@@ -251,12 +251,12 @@ _NO_CALL = frozenset({
     "description", "output", "result", "response", "observation", "answer", "final_answer", "value",
     "final", "final_result", "solution",
 })  # fmt: skip
-"""Keys of a schema, or of an account of a call."""
+"""Keys of a schema, or of a report about a call."""
 _BESIDE = frozenset({
     "id", "type", "role", "index", "step", "turn", "status", "model", "version", "confidence",
     "name", "action", "thought", "thoughts", "reasoning", "plan", "comment",
 })  # fmt: skip
-"""Keys that may stand beside calls with a value that is not an answer."""
+"""Keys that may accompany a call and do not make the object an answer."""
 
 
 def _objects(text: str, known: dict[str, str]) -> Iterator[Found]:
@@ -271,7 +271,7 @@ def _objects(text: str, known: dict[str, str]) -> Iterator[Found]:
         calls = list(_calls(value, known))
         if calls:
             yield Found(start, start + len(chunk), calls[0])
-        # An object that is not a call may be an answer that lists the calls made: not entered.
+        # Do not search an object that is not a call: it may be an answer that lists the calls made.
         start = text.find("{", start + (1 if value is None else len(chunk)))
 
 
@@ -284,7 +284,7 @@ def _strict(chunk: str) -> JSON:
 
 
 def _lenient(chunk: str, known: dict[str, str]) -> JSON:
-    """What is cut, or a Python literal, where it names a tool."""
+    """Parse a truncated object or Python literal that names a tool; None if it cannot be parsed."""
     letters = re.sub(r"[\W_]", "", chunk).casefold()
     if not any(name in letters for name in known):
         return None
@@ -292,7 +292,7 @@ def _lenient(chunk: str, known: dict[str, str]) -> JSON:
 
 
 def _calls(value: JSON, known: dict[str, str]) -> Iterator[MalformedCall]:
-    """The calls of tools on offer in an object."""
+    """Yield the calls of known tools in a value."""
     if isinstance(value, list):
         for one in value:
             yield from _calls(one, known)
@@ -318,7 +318,7 @@ _ARGUMENTS = re.compile(r"arg|param|input|data|payload|values?$|kwargs", re.IGNO
 
 
 def _gives(value: dict[str, JSON]) -> bool:
-    """Whether an object holds, beside calls, a number or a few words: an answer."""
+    """Whether an object has a number or a few words beside its calls, and is thus an answer."""
     beside = (one for key, one in value.items() if key.casefold() not in _BESIDE)
     return any(
         (isinstance(one, int | float) and not isinstance(one, bool))
@@ -328,7 +328,7 @@ def _gives(value: dict[str, JSON]) -> bool:
 
 
 ANSWER_WORDS = 4
-"""Longer texts beside calls are thoughts."""
+"""Maximum length of an answer beside calls, in words; longer texts are thoughts."""
 
 
 def _are_inputs(value: JSON) -> bool:
@@ -352,11 +352,11 @@ MARKUP = re.compile(
 
 
 _TAG = re.compile(r"(?<!\w)<([A-Za-z][\w.-]*)(?:\s[^<>]*=[^<>]*>|\s*/>|>(?=\s*[<{]))")
-"""With arguments in it or right behind it: `<year>1997</year>` is an answer."""
+"""A tag with arguments in it or right after it; `<year>1997</year>` is an answer instead."""
 
 
 def _tagged(text: str, known: dict[str, str]) -> Found | None:
-    """Mark-up of calls with no object of a known tool in it: a name or an object follows."""
+    """Return a call marked up without a readable object; a tool's name or an object must follow."""
     own = (tag for tag in _TAG.finditer(text) if letters(tag[1]) in known)
     found = MARKUP.search(text) or next(own, None)
     if found is None:
@@ -375,14 +375,14 @@ _FENCED = re.compile(r"```\w*\s*\n(?P<code>(?:(?!```).)*)```\s*\Z", re.DOTALL)
 
 
 def _code(text: str, known: dict[str, str]) -> Found | None:
-    """Python that calls tools: the whole text, or the code block that ends it."""
+    """Return a call from Python code: the whole text, or the code block that ends it."""
     block = _FENCED.search(text)
     code = (block["code"] if block else text).strip().strip("`").strip()
     if not _PYTHON_CALL.search(code):
         return None
     try:
         with warnings.catch_warnings():
-            # The parser has opinions on a stranger's escapes and number suffixes.
+            # The parser warns about unknown escapes and number suffixes.
             warnings.simplefilter("ignore")
             tree = ast.parse(code)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -402,7 +402,7 @@ _PYTHON_CALL = re.compile(r"\b[A-Za-z_]\w*\(")
 def _calls_of(
     statement: ast.stmt, known: dict[str, str], stored: set[str]
 ) -> Iterator[MalformedCall | None]:
-    """The calls of tools that a statement makes; None where it does something else."""
+    """Yield the tool calls that a statement makes; None if it does something else."""
     match statement:
         case ast.Try(body=body):
             for one in body:

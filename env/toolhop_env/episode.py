@@ -47,21 +47,21 @@ from toolhop_sandbox.outcome import JSON, Outcome
 from toolhop_tools.model import ActionChoice, EpisodeAction, Flaky, Item, Tool
 
 Sink = Callable[[Event], None]
-"""Takes each event as it happens, for instance to write it to a file."""
+"""Receives each event as it happens, for instance to write it to a file."""
 
 
 class EpisodeOver(Exception):
-    """A reply was given to an episode that has ended, or that has not been entered."""
+    """A reply was given to an episode that has ended or was not entered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one reply led to."""
+    """The result of one reply."""
 
     calls: tuple[Called, ...]
     """The reply's calls with their feedback, in order; empty for an answer."""
     ending: Ending | None
-    """Why the episode is over, None while it goes on."""
+    """Why the episode is over; None if it is not."""
 
     @property
     def feedback(self) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class Step:
 
 
 class Episode:
-    """See the module. Enter it with `async with`; `toolhop_env.notebook` has a plain twin."""
+    """One episode, an async context manager. `toolhop_env.notebook` has a synchronous version."""
 
     def __init__(
         self,
@@ -87,30 +87,30 @@ class Episode:
         """Prepare an episode; nothing runs before it is entered.
 
         Args:
-            item: what is played. Its gold answers stay on this side of the sandbox.
-            sandbox: an entered sandbox; one session of it is leased for the episode's time, if
-                a tool on offer is a program.
+            item: the item to play. Its gold answers never enter the sandbox.
+            sandbox: an entered sandbox; the episode leases one of its sessions if any tool on offer
+                is a program.
             setting: mode, feedback level, limits and labels; the defaults follow ToolHop.
-            sink: called with every event as it happens; what it raises ends the episode.
-            name: the episode's id; made up where not given.
-            clock: seconds that only go forward.
-            resume_from: turns of another episode to go on from, such as `trace.before_turn(3)`.
-                They become this episode's own: its trace begins with them, the sink gets them,
-                limits and scores count them (time starts anew), and nothing is run again.
-                `Started.parent` names the other episode. What `setting` says holds from the
-                first new turn on; without messages of its own it keeps the other's prompt.
-            stand_ins: who answers tools that are simulated, and questions to the user.
+            sink: called with every event as it happens; an exception it raises ends the episode.
+            name: id of the episode; generated if not given.
+            clock: a monotonic clock in seconds.
+            resume_from: turns of another episode to continue from, such as `trace.before_turn(3)`.
+                They become this episode's own: its trace begins with them, the sink receives them,
+                limits and scores count them (time starts afresh), and nothing is run again.
+                `Started.parent` names the other episode. `setting` applies from the first new turn;
+                if it has no messages, the other episode's prompt is used.
+            stand_ins: responders for simulated tools and for questions to the user.
 
         Raises:
-            ValueError: `resume_from` cannot be resumed, or not on this item; says why.
-            MissingResponder: a tool on offer needs a stand-in that is not given.
+            ValueError: `resume_from` cannot be resumed, or not on this item; the message says why.
+            MissingResponder: a tool on offer needs a stand-in that is missing.
         """
         if resume_from is not None:
             check_resumable(resume_from, item, setting or Setting())
         self.item = item
         self.setting = setting or Setting()
         self.trace = Trace()
-        # Both follow from the trace; kept, so that no turn has to go through all before it.
+        # Both follow from the trace; cached, so that a turn need not process all earlier ones.
         self._conversation: list[Message] = []
         self._used = Used()
         self.name = name or f"{item.id}-{uuid4().hex[:8]}"
@@ -122,7 +122,7 @@ class Episode:
         self._tools: dict[str, Tool] = item.tools if self.setting.offer_tools else {}
         self._validator = Validator([tool.schema for tool in self._tools.values()])
         self._stand_ins = stand_ins or StandIns()
-        # Tools that come later too: what they need is had, or refused, before anything runs.
+        # Includes tools offered later: a missing stand-in is reported before anything runs.
         self._usable = self._tools | {name: item.all_tools[name] for name in self._held_back()}
         single_shot = self.setting.single_shot
         self._responders = {
@@ -133,33 +133,33 @@ class Episode:
         self._session: Session | None = None
         self._entered = False
         self._began = 0.0
-        # Held while a reply is taken: the trace has one turn after the other, whole.
+        # Held while a reply is processed, so that turns never interleave in the trace.
         self._turn = anyio.Lock()
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools on offer for the next turn, in the order shown."""
+        """The tools on offer in the next turn, in the order shown."""
         return tuple(self._tools.values())
 
     @property
     def conversation(self) -> tuple[Message, ...]:
-        """The messages so far, as the agent is shown them next."""
+        """The messages so far, as the agent will see them next."""
         return tuple(self._conversation)
 
     @property
     def ending(self) -> Ending | None:
-        """Why the episode is over, None while it goes on."""
+        """Why the episode is over; None if it is not."""
         return self.trace.ended.ending if self.trace.ended else None
 
     @property
     def feedback_level(self) -> Verbosity:
-        """How much failed calls are reported from here on."""
+        """Feedback level for failed calls from now on."""
         return self._level
 
     def set_feedback(self, level: Verbosity) -> None:
-        """Change the feedback level from here on; the change is part of the trace.
+        """Change the feedback level from now on and record the change in the trace.
 
-        A trace that has ended takes no event: then only `feedback_level` changes.
+        If the episode has ended, nothing is recorded and only `feedback_level` changes.
         """
         if level != self._level:
             self._level = level
@@ -168,15 +168,15 @@ class Episode:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds to the time limit; None without one."""
+        """Seconds until the time limit; None without a limit."""
         limit = self.setting.limits.time_s
         return None if limit is None else max(0.0, limit - (self._clock() - self._began))
 
     async def __aenter__(self) -> Episode:
-        """Record the start, and what was kept of another episode, and lease a session.
+        """Record the start and any turns of another episode, and lease a session.
 
         Raises:
-            SandboxError: no session could be had; the episode ended as errored.
+            SandboxError: no session is available; the episode has ended as errored.
         """
         self._began = self._clock()
         self._record(
@@ -189,7 +189,7 @@ class Episode:
         if programs := [*(tool.program for tool in runs), *first]:
             await self._take_session(programs)
         self._entered = True
-        # Waiting for a free worker is not the agent's time.
+        # Waiting for a free worker does not count as the agent's time.
         self._began = self._clock()
         return self
 
@@ -209,7 +209,6 @@ class Episode:
             await lease.__aexit__(None, None, None)
 
     def _keep(self, kept: Trace) -> None:
-        """Make the turns of another episode this one's own."""
         for event in kept.events[1:]:
             self._record(event)
         self._change_tools()
@@ -217,17 +216,17 @@ class Episode:
         self._end_at_limit()
 
     async def step(self, reply: Reply) -> Step:
-        """Take an agent's turn: run its calls in order, or take it as the final answer.
+        """Take an agent's turn: run its calls in order, or accept it as the final answer.
 
-        Called from several tasks, it takes one reply after the other.
+        Concurrent calls are processed one after another.
 
         Raises:
-            EpisodeOver: the episode has ended, or was not entered; or another task ended it while
-                a call was under way, whose result is then in no trace.
-            SandboxError: the sandbox broke under a call. End the episode as errored.
+            EpisodeOver: the episode has ended or was not entered, or another task ended it during a
+                call, whose result is then lost.
+            SandboxError: the sandbox failed during a call. End the episode as errored.
         """
         try:
-            # Without a chance to be cancelled: a reply that came in time is recorded.
+            # Not a cancellation point: a reply that arrived in time is recorded.
             self._turn.acquire_nowait()
         except anyio.WouldBlock:
             await self._turn.acquire()
@@ -255,7 +254,7 @@ class Episode:
                 return Step((), self.ending)
             raw_calls = (malformed.raw(f"turn{turn}_malformed"),)
         called: list[Called] = []
-        # One after the other, in the order given: a worker runs one call at a time.
+        # In order and one at a time, as a worker runs only one call at a time.
         for raw in raw_calls:
             if self.ending is not None or not self._room_for(raw.name):
                 break
@@ -279,21 +278,21 @@ class Episode:
             self.end(exceeded)
 
     def end(self, ending: Ending, reason: str = "") -> None:
-        """End the episode from outside: stopped, out of time, or errored with the reason why.
+        """End the episode from outside: stopped, out of time, or errored with a reason.
 
-        Ending what has ended changes nothing.
+        Does nothing if the episode has already ended.
         """
         if self.ending is None and self.trace.events:
             self._record(Ended(ending, round(self._clock() - self._began, 6), reason))
 
     def _room_for(self, tool: str) -> bool:
-        """Whether the limit of calls leaves room for one of `tool`; an action needs none."""
+        """Whether the call limit permits a call of `tool`; actions are not limited."""
         limit, found = self.setting.limits.calls, self._tools.get(tool)
         acts = found is not None and isinstance(found.body, EpisodeAction | ActionChoice)
         return limit is None or acts or self._used.calls < limit
 
     def _verdict(self, raw: RawCall, malformed: MalformedCall | None) -> Call | Rejected:
-        """The verdict on a call, with the repair that would have worked."""
+        """Return the verdict on a call; if rejected, with the repair that would have worked."""
         verdict = self._validator.check(raw.name, raw.arguments)
         if malformed is not None:
             verdict = Rejected((malformed.problem(self.setting.call_format),))
@@ -352,18 +351,18 @@ class Episode:
         return await self._session.call(program, arguments)
 
     def _held_back(self) -> tuple[str, ...]:
-        """Names of the tools that may come on offer; none where nothing asks for them."""
+        """Return the names of tools that may be offered later; empty if none can be requested."""
         bodies = [tool.body for tool in self._tools.values()]
         asks = EpisodeAction.CHANGE_TOOLS in bodies
         return held_back(self.item, self._tools) if asks else ()
 
     def _change_tools(self) -> None:
-        """Put on offer what was asked for in the last turn."""
+        """Offer the tools requested in the last turn."""
         if new := brought(self.trace, self._tools):
             self._record(ToolsChanged((*self._tools, *new)))
 
     def _action(self, tool: str, verdict: Call | Rejected) -> EpisodeAction | None:
-        """The action of the episode that a call is, None for any other tool."""
+        """Return the action on the episode that a call stands for; None for other tools."""
         body = self._tools[tool].body if tool in self._tools else None
         if isinstance(body, ActionChoice):
             chosen = verdict.arguments.get(body.argument) if isinstance(verdict, Call) else None

@@ -1,11 +1,11 @@
-"""Figures over many scores, with standard errors, and of shares 95 % intervals.
+"""Figures over many scores, with standard errors and, for shares, 95 % intervals.
 
 Episodes of one item (its epochs, its modes) are not independent, nor are items of one family, so
-errors are clustered by item or family (`Attempt.cluster`): with m of them, the standard error of a
+errors are clustered by item or family (`Attempt.cluster`). With m clusters, the standard error of a
 ratio of sums R = sum(y) / sum(x) is sqrt(m / (m - 1) * sum((y_i - R x_i)^2)) / sum(x), where i runs
-over clusters. For one episode an item
-and x = 1 this is the usual standard error of a mean. The interval of a share is Wilson's
-(`toolhop_env.statistics.wilson`): it has a width at 0 and 100 % too.
+over clusters. For one episode per item and x = 1 this is the usual standard error of a mean. The
+interval of a share is Wilson's (`toolhop_env.statistics.wilson`), which has a width at 0 and 100 %
+too.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ class Estimate:
 
     value: float
     stderr: float | None
-    """None where a single item gives none."""
+    """Standard error; None for fewer than two clusters."""
     count: int
-    """What was averaged over: episodes, calls or hops."""
+    """Number of episodes, calls or hops in the denominator."""
     low: float | None = None
-    """Limits of the 95 % interval of a share; None for other figures."""
+    """Lower limit of the 95 % interval of a share; None for other figures."""
     high: float | None = None
 
 
 Sums: TypeAlias = Mapping[str, Parts]
-"""Numerator and denominator by item."""
+"""Numerator and denominator by cluster."""
 Totals: TypeAlias = Mapping[str, Mapping[str, Estimate | None]]
-"""By total, by measure."""
+"""Estimates by total, then by measure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A figure, and the share that each item has in its error, to first order."""
+    """A figure with each cluster's contribution to its error, to first order."""
 
     value: float
     shares: Mapping[str, float]
     count: int
     least: float
-    """The trials that it stands for if all of an item agree."""
+    """Effective number of trials if all episodes of a cluster agree."""
     most: float
-    """And if all are independent."""
+    """Effective number of trials if all episodes are independent."""
 
     def estimate(self, measure: Measure) -> Estimate:
-        """With its standard error, and the interval of a share."""
+        """Return the figure with its standard error and, for a share, its interval."""
         error = standard_error(self.shares.values())
         if measure.unit is not Unit.SHARE:
             return Estimate(self.value, error, self.count)
@@ -66,7 +66,7 @@ class Linear:
 
 
 def standard_error(shares: Iterable[float]) -> float | None:
-    """Of a figure, by what each item has in its error; None for fewer than two items."""
+    """Return the standard error from the clusters' contributions; None for fewer than two."""
     squares = [one**2 for one in shares]
     if len(squares) < 2:
         return None
@@ -76,10 +76,10 @@ def standard_error(shares: Iterable[float]) -> float | None:
 def figures(
     measures: Sequence[Measure], scores: Sequence[tuple[str, Score]]
 ) -> dict[str, Estimate | None]:
-    """Each measure over scores, each with its cluster, by its name; None where nothing was counted.
+    """Return each measure's estimate over pairs of cluster and score; None if nothing was counted.
 
-    Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
-    changes no figure. An episode without a figure is left out.
+    Sums are exact until the final rounding (`math.fsum`), so the order in which episodes end
+    changes no figure. Episodes without a value are left out.
     """
     return _figures(measures, lambda measure: _sums(measure, scores))
 
@@ -87,7 +87,7 @@ def figures(
 def figures_of(
     measures: Sequence[Measure], items: Sequence[ItemSums]
 ) -> dict[str, Estimate | None]:
-    """The same over the sums of items."""
+    """Return each measure's estimate over per-item sums; None if nothing was counted."""
     return _figures(measures, lambda measure: _sums_of(measure, items))
 
 
@@ -96,7 +96,7 @@ def _figures(
 ) -> dict[str, Estimate | None]:
     named = {one.name: one for one in measures}
     found: dict[str, Estimate | None] = {}
-    for one in measures:  # one after the other: of many items the sums of all would weigh
+    for one in measures:  # one at a time: all sums of many items would take too much memory
         mean = _mean([sums(named[name]) for name in one.mean_of or (one.name,)])
         nothing = Estimate(0.0, None, 0) if one.zero and sums(one) else None
         found[one.name] = mean.estimate(one) if mean else nothing
@@ -104,17 +104,17 @@ def _figures(
 
 
 def totals(benchmark: Benchmark, attempts: Iterable[Attempt]) -> Totals:
-    """The benchmark's totals over attempts of one agent; those without any figure are left out.
+    """Return the benchmark's totals over attempts of one agent, leaving out totals without figures.
 
     Args:
-        benchmark: of the attempts.
-        attempts: of every mode. Errored ones are passed over.
+        benchmark: the attempts' benchmark.
+        attempts: attempts in all modes; errored ones are ignored.
     """
     return totals_of(benchmark, sums_of(attempts))
 
 
 def totals_of(benchmark: Benchmark, items: Sequence[ItemSums]) -> Totals:
-    """The same over the sums of items."""
+    """Return the benchmark's totals over per-item sums, leaving out totals without figures."""
     found = {
         total.name: {
             name: linear.estimate(benchmark.measure(name)) if linear else None
@@ -128,9 +128,9 @@ def totals_of(benchmark: Benchmark, items: Sequence[ItemSums]) -> Totals:
 def linear_total(
     benchmark: Benchmark, total: Total, attempts: Iterable[Attempt]
 ) -> Iterator[tuple[str, Linear | None]]:
-    """A total of each of its measures.
+    """Yield each measure of a total with its figure.
 
-    None where a mode, or a value of the facet, that it is over has no figure at all.
+    The figure is None if one of the total's modes, or a value of its facet, has none.
     """
     return _linear_total(benchmark, total, sums_of(attempts))
 
@@ -176,9 +176,9 @@ def _sums_of(measure: Measure, items: Iterable[ItemSums]) -> Sums:
 
 
 def _mean(ratios: Sequence[Sums]) -> Linear | None:
-    """The mean of ratios of sums; of one ratio that ratio. None where one counts nothing.
+    """Return the mean of ratios of sums; None if any denominator is zero.
 
-    Its share of an item i is the mean over the ratios of (y_i - R x_i) / sum(x).
+    The contribution of a cluster i is the mean over the ratios of (y_i - R x_i) / sum(x).
     """
     totals = [math.fsum(x for _, x in sums.values()) for sums in ratios]
     if not all(totals):

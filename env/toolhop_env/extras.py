@@ -1,4 +1,4 @@
-"""Optional packages, each needed by a single format or command."""
+"""Optional packages, each needed by only one format or command."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ DISTRIBUTION = "toolhop-env"
 
 
 class MissingExtra(Exception):
-    """Packages are not installed; carries the command that installs them."""
+    """A required package is not installed; the message has the command that installs it."""
 
 
 def require(package: str, *, extra: str, what: str) -> None:
-    """See that `package` can be imported.
+    """Check that `package` can be imported.
 
     Raises:
-        MissingExtra: it cannot.
+        MissingExtra: the package is not installed.
     """
     if find_spec(package) is None:
         raise MissingExtra(
@@ -30,7 +30,7 @@ def require(package: str, *, extra: str, what: str) -> None:
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra from where this package itself was installed."""
+    """Return the command that installs an extra from the source of the installed package."""
     try:
         noted = distribution(DISTRIBUTION).read_text("direct_url.json")
     except PackageNotFoundError:
@@ -39,7 +39,7 @@ def install_command(extra: str) -> str:
 
 
 def command_from(extra: str, direct: Any) -> str:  # noqa: ANN401 -- JSON of the installer
-    """The same by what the installer noted: ``direct_url.json`` of PEP 610, None for an index."""
+    """Return the command for a ``direct_url.json`` record (PEP 610); None means an index."""
     if direct is None:
         return f"pip install '{DISTRIBUTION}[{extra}]'"
     url, commit = str(direct["url"]), direct.get("vcs_info", {})

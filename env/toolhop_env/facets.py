@@ -1,4 +1,4 @@
-"""What episodes can be split by, to show figures by group: the same for every table."""
+"""Facets by which episodes can be grouped; every table supports the same ones."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from toolhop_env.attempt import Attempt
 
 MODE, DOMAIN, HOPS = "mode", "domain", "hops"
 COMMON = (MODE, DOMAIN, HOPS)
-"""Of every benchmark. Hops are the item's milestones: in ToolHop, its hops."""
+"""Facets of every benchmark. Hops are the item's milestones, which in ToolHop are its hops."""
 UNKNOWN = "unknown"
 
 
 class UnknownFacet(Exception):
-    """Episodes are not split by that; says what they can be split by."""
+    """No episode has this facet; the message lists the facets that exist."""
 
 
 def splitting(
     by: str, attempts: Iterable[Attempt], domains: Mapping[str, str]
 ) -> Callable[[Attempt], str]:
-    """The value of a facet by attempt.
+    """Return a function that maps an attempt to its value of a facet.
 
     Args:
-        by: one of `COMMON`, or a facet that the attempts' benchmark names.
-        attempts: all that will be split.
-        domains: domain by item id; needed for that facet alone.
+        by: one of `COMMON`, or a facet of the attempts' benchmark.
+        attempts: all attempts to be grouped.
+        domains: domain by item id; used only for the facet `domain`.
 
     Raises:
-        UnknownFacet: there is none of that name.
+        UnknownFacet: no attempt has this facet.
     """
     own = dict.fromkeys(name for one in attempts for name in one.facets)
     match by:
@@ -45,6 +45,6 @@ def splitting(
 
 
 def in_order(value: str) -> tuple[bool, int, str]:
-    """To sort a facet's values by: numbers as numbers, then texts."""
+    """Return a sort key for a facet's values: numbers by value, then texts."""
     number = value.isascii() and value.isdigit()
     return not number, int(value) if number else 0, value

@@ -1,7 +1,7 @@
-"""What an agent reads about its call. Verbosity lives here and nowhere else.
+"""Feedback: the text that an agent reads about its call. All verbosity rules are here.
 
 ToolHop's ablation (paper table 5) compares feedback that says what went wrong with feedback that
-only says that something did. The texts here are ours; a success reads the same at every level.
+only says that something did. The texts here are ours; success reads the same at every level.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The text shown to the agent, and whether the call succeeded."""
+    """The text shown to the agent, and the error if the call failed."""
 
     text: str
     error: ErrorCode | None = None
@@ -51,7 +51,7 @@ class Feedback:
 
 
 MINIMAL_TEXT = "The call failed."
-"""All that minimal feedback says, whatever failed."""
+"""The whole text of minimal feedback, whatever failed."""
 
 _CODE_BY_KIND = {
     "raised": ErrorCode.RAISED,
@@ -67,10 +67,10 @@ _CODE_BY_KIND = {
 def render(
     level: Verbosity, name: str, verdict: Call | Rejected, outcome: Outcome | None
 ) -> Feedback:
-    """Feedback to a call of `name`: `outcome` is None exactly where the call was rejected.
+    """Render the feedback to a call of `name`; `outcome` is None exactly if the call was rejected.
 
-    A template that comes to nothing for this call says what minimal feedback says: providers
-    refuse empty messages.
+    A template that yields an empty text is replaced by minimal feedback, as providers reject empty
+    messages.
     """
     code = error_code(verdict, outcome)
     if isinstance(verdict, Rejected):
@@ -90,7 +90,7 @@ def render(
 
 
 def _values(code: ErrorCode, name: str, verdict: Call | Rejected, text: str) -> dict[str, str]:
-    """What stands in a template's places (`levels.PLACES`); `text` is the detailed feedback."""
+    """Return the values of `levels.PLACES` for a template; `text` is the detailed feedback."""
     values = {"code": code.value, "tool": name, "detailed": text}
     if isinstance(verdict, Call):
         empty = dict.fromkeys(("problems", "problem", "path", "given", "allowed"), "")
@@ -108,7 +108,7 @@ def _values(code: ErrorCode, name: str, verdict: Call | Rejected, text: str) -> 
 
 
 def error_code(verdict: Call | Rejected, outcome: Outcome | None) -> ErrorCode | None:
-    """The call's error code, None for success."""
+    """Return the call's error code; None if it succeeded."""
     if isinstance(verdict, Rejected):
         return verdict.code
     if isinstance(outcome, Returned):
@@ -117,8 +117,8 @@ def error_code(verdict: Call | Rejected, outcome: Outcome | None) -> ErrorCode |
 
 
 REPORT_CHARS = 65_536
-"""Length of a result above which it is no report of an error. Looking into a longer one would hold
-up other episodes, for up to 0.2 s at 1 MB."""
+"""Maximum length of a result that is checked for a reported error, in characters. Checking
+longer ones would delay other episodes, by up to 0.2 s at 1 MB."""
 
 
 def _tells_of_error(outcome: Returned) -> bool:
@@ -130,7 +130,7 @@ def _rejection(name: str, rejected: Rejected) -> str:
 
 
 def problems_text(name: str, rejected: Rejected) -> str:
-    """What is wrong with a call that was not run, in sentences."""
+    """Describe in sentences what is wrong with a call that was not run."""
     lines = [_sentence(name, problem) for problem in rejected.problems[:5]]
     left = len(rejected.problems) - 5
     if left > 0:
@@ -172,7 +172,7 @@ def _is(path: str) -> str:
 
 
 def _failure(name: str, outcome: Outcome) -> str:
-    """What came of running the tool, in full."""
+    """Describe the outcome of running the tool, in full."""
     match outcome:
         case Returned(json_text):
             return json_text

@@ -1,9 +1,8 @@
-"""A played episode as it would have been under another feedback level, up to its first failure.
+"""Forking of a played episode at its first failed call, to continue at another feedback level.
 
-Successes read the same at every level. So up to its first failed call an episode is the same
-under all of them, and there the ways part: the turns so far, with the feedback to that turn's
-calls said anew at the other level, are what the other level would have shown. Outcomes stand in
-the trace; no tool and no model is asked.
+Successes read the same at every level, so an episode is the same under all levels up to its first
+failed call. The turns so far, with the feedback to that turn's calls rendered again, are what the
+other level would have shown. Outcomes come from the trace; no tool is run and no model is called.
 """
 
 from __future__ import annotations
@@ -24,27 +23,27 @@ class Failure:
 
     turn: Count
     number: Count
-    """Place among all calls, from 1."""
+    """Number of the call among all calls, from 1."""
     code: ErrorCode
     tool: str
-    """The name that was called."""
+    """Name that was called."""
     hop: Count | None
-    """Index (from 0) of the hop whose tool was called; None where it is not a hop's."""
+    """Index of the hop whose tool was called, from 0; None if the tool is not a hop's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What an episode at another level begins with."""
+    """The beginning of an episode at another level."""
 
     kept: Trace
-    """All turns up to the one with the first failed call, that one included; not ended."""
+    """All turns up to and including the one with the first failed call, without an end."""
     reply: Reply | None = None
-    """That turn's reply, where a limit left calls of it that were never run: then `kept` ends
-    before it, and it is to be given once more, to meet the same limit."""
+    """Reply of that turn if a limit kept some of its calls from running. `kept` then ends before
+    that turn, and the reply is to be given again, to meet the same limit."""
 
 
 def first_failure(trace: Trace) -> Failure | None:
-    """The first failed call, None where none failed."""
+    """Return the first failed call; None if no call failed."""
     for number, call in enumerate(trace.calls, start=1):
         if call.error is not None:
             return Failure(call.turn, number, call.error, call.raw.name, call.hop)
@@ -52,11 +51,11 @@ def first_failure(trace: Trace) -> Failure | None:
 
 
 def fork(trace: Trace, level: Verbosity, *, origin: str = "") -> Fork | None:
-    """`trace` forked at its first failed call, to go on at `level`; None where no call failed.
+    """Fork `trace` at its first failed call, to continue at `level`; None if no call failed.
 
-    A turn with several calls is forked as a whole: the feedback to each of its calls is said
-    anew. What is kept begins as an episode under `level` would have; `origin` is the name by
-    which it tells where its turns come from, the episode's own where none is given.
+    A turn with several calls is forked as a whole: the feedback to each call is rendered again. The
+    kept turns begin as an episode under `level` would have. `origin` names the episode they come
+    from; by default the trace's own.
     """
     failure = first_failure(trace)
     if failure is None:

@@ -1,7 +1,7 @@
-"""Formats with a number, and the steps that bring an older document to the newest one.
+"""Numbered formats, and the steps that upgrade an older document to the newest version.
 
-A step is a pure function from one version to the next, named after the version that it starts
-from: `m001_...` makes version 2 of version 1. Steps stay for good, so that whatever was once
+A step is a pure function from one version to the next, named after the version it upgrades:
+`m001_...` turns version 1 into version 2. Steps are never removed, so that any document ever
 written can be read.
 """
 
@@ -17,19 +17,19 @@ FormatUpgrade: TypeAlias = Callable[[Document], Document]
 
 
 class FormatError(Exception):
-    """A document of a version that this package cannot read; says which it can."""
+    """A document has a version that this package cannot read; the message says which it can."""
 
 
 def checked(found: object, steps: Sequence[FormatUpgrade], what: str) -> int:
-    """The version `found` as a number of ours: from 1 to one more than there are steps.
+    """Check the version of a document; valid versions run from 1 to one more than there are steps.
 
     Args:
-        found: what the document gives as its version.
-        steps: the steps there are; the first starts from version 1.
-        what: the document in a word or two, for the message.
+        found: the version that the document states.
+        steps: the upgrade steps; the first starts from version 1.
+        what: a word or two for the document, used in the message.
 
     Raises:
-        FormatError: it is a newer one, or none at all.
+        FormatError: the version is newer, or not a version at all.
     """
     newest = len(steps) + 1
     if isinstance(found, bool) or not isinstance(found, int) or found < 1:
@@ -42,7 +42,7 @@ def checked(found: object, steps: Sequence[FormatUpgrade], what: str) -> int:
 
 
 def upgraded(document: Document, found: int, steps: Sequence[FormatUpgrade]) -> Document:
-    """A document of version `found` as one of the newest version; as it is, if it is one."""
+    """Upgrade a document from version `found` to the newest; a current one is unchanged."""
     for step in steps[found - 1 :]:
         document = step(document)
     return document

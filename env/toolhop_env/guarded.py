@@ -1,8 +1,7 @@
-"""A benchmark whose faults are reported as its own.
+"""Wraps a benchmark so that its faults are reported as its own.
 
-Its functions may be code that this project has not seen, and a trace may be made up: what they
-raise, and what they give that no figure can be made of, becomes a `BenchmarkFault` with the
-benchmark's name.
+Its functions may be third-party code, and a trace may be forged. Exceptions and unusable return
+values become a `BenchmarkFault` that names the benchmark.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ QUESTIONS = (LlmQuestion, SimilarityQuestion, SimilaritiesQuestion)
 
 
 class BenchmarkFault(Exception):
-    """A benchmark's own code raised, or gave what it may not; says which, and what to do."""
+    """A benchmark's own code raised or returned something invalid; the message has a fix."""
 
 
 def guarded(benchmark: Benchmark) -> Benchmark:
-    """The same benchmark; each of its functions raises `BenchmarkFault` and nothing else."""
+    """Wrap a benchmark so that its functions raise `BenchmarkFault` and nothing else."""
     name, shown, conditions = benchmark.name, benchmark.presentation, benchmark.conditions
     gold = _reporting(name, "gold", benchmark.gold)
     score = _reporting(name, "score", benchmark.score)
@@ -102,7 +101,7 @@ def guarded(benchmark: Benchmark) -> Benchmark:
 
 
 def fault(name: str, what: str) -> BenchmarkFault:
-    """The fault of a benchmark, with what helps: nothing that was played is lost."""
+    """Return the fault of a benchmark, with a remedy: played episodes are never lost."""
     return BenchmarkFault(
         f"the benchmark {name!r}: {what}\n  fix: repair its package, or put back the file that it "
         "read. The traces are kept: the run can be scored again (toolhop score) and resumed "
@@ -111,7 +110,7 @@ def fault(name: str, what: str) -> BenchmarkFault:
 
 
 def _reporting(name: str, part: str, function: Callable[P, T]) -> Callable[P, T]:
-    """The function, with whatever it raises reported as the benchmark's fault."""
+    """Wrap a function so that any exception is reported as the benchmark's fault."""
 
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
@@ -145,10 +144,10 @@ def _guarded_measure(name: str, measure: Measure) -> Measure:
 
 
 def _checked_values(benchmark: Benchmark, episode: str, found: object) -> Values:
-    """The values, each fit for a figure.
+    """Check that each value can be used in figures.
 
     Raises:
-        BenchmarkFault: a measure is missing, or has no fraction of two numbers.
+        BenchmarkFault: a measure is missing, or its value is not a fraction of two numbers.
     """
     if not isinstance(found, Mapping):
         raise fault(benchmark.name, f"score gave {found!r:.100} on {episode}; expected a mapping")
@@ -185,7 +184,7 @@ def _checked_questions(name: str, found: Sequence[Question]) -> Sequence[Questio
 
 
 def _all(name: str, part: str, found: Sequence[T], kinds: tuple[type, ...]) -> Sequence[T]:
-    """The sequence, of these kinds alone."""
+    """Check that a sequence has only items of these kinds, and return it."""
     if isinstance(found, Sequence) and all(isinstance(one, kinds) for one in found):
         return found
     expected = " or ".join(kind.__name__ for kind in kinds)

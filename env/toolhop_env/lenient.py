@@ -1,7 +1,7 @@
 """Objects that lenient parsers find in a text that is not strict JSON.
 
-A reading is a value and the steps that led to it. Steps change text only by cutting around an
-object, closing what is open and dropping commas: no name and no value is made up.
+A reading is a value and the steps that led to it. Steps only trim text around an object, close open
+brackets and quotes, and drop commas: no name or value is invented.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Steps = tuple[str, ...]
 
 
 def objects(text: str) -> Iterator[tuple[dict[str, JSON], Steps]]:
-    """Readings of `text` as an object, fewest steps first."""
+    """Yield readings of `text` as an object, those with the fewest steps first."""
     readings: list[tuple[str, Steps]] = [(text, ())]
     for step, change in _TEXT_STEPS.items():
         readings += [(change(before), (*steps, step)) for before, steps in readings]
@@ -38,7 +38,7 @@ def objects(text: str) -> Iterator[tuple[dict[str, JSON], Steps]]:
 
 
 def _first_of_each(readings: list[tuple[str, Steps]]) -> list[tuple[str, Steps]]:
-    """Each text once, with the fewest steps that lead to it."""
+    """Return each text once, with the fewest steps that lead to it."""
     first: dict[str, Steps] = {}
     for text, steps in sorted(readings, key=lambda reading: len(reading[1])):
         first.setdefault(text.strip(" \t\r\n"), steps)
@@ -52,7 +52,7 @@ _FENCE_LABEL = re.compile(r"[ \t]*(?:[A-Za-z]+(?=[\s{]))?")
 
 
 def _without_fence(text: str) -> str:
-    """What stands between the first two code fences."""
+    """Return the text between the first two code fences."""
     _, fence, inside = text.partition("```")
     label = _FENCE_LABEL.match(inside)
     if not fence or label is None:
@@ -61,7 +61,7 @@ def _without_fence(text: str) -> str:
 
 
 def first_object(text: str) -> str:
-    """From the first brace to where it closes, outside of strings."""
+    """Return the text from the first brace to its closing one, ignoring braces in strings."""
     start = text.find("{")
     if start < 0:
         return text
@@ -77,7 +77,7 @@ def first_object(text: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """`text` with the quotes and brackets closed that it leaves open."""
+    """Return `text` with its open quotes and brackets closed."""
     missing: list[str] = []
     for found in _TOKEN.finditer(text):
         if found[0] in "{[":
@@ -92,7 +92,7 @@ def _closed(text: str) -> str:
 
 
 def _is_closed(string: str) -> bool:
-    """Whether a string token, of two characters or more, ends with its quote."""
+    """Whether a string token of two or more characters ends with its quote."""
     ending = len(string) - len(string[:-1].rstrip("\\")) - 1
     return string[-1] == string[0] and ending % 2 == 0
 
@@ -129,7 +129,7 @@ def _encoded_twice(text: str) -> JSON:
 
 
 def _lenient_json(text: str) -> JSON:
-    """JSON with control characters in strings, and with keys given twice: the last one counts."""
+    """Parse JSON with control characters in strings; the last of duplicate keys wins."""
     if not _bracketed(text):
         return None
     value: JSON = json.loads(text, strict=False)
@@ -141,7 +141,7 @@ def _python_literal(text: str) -> JSON:
     if not _bracketed(text):
         return None
     with warnings.catch_warnings():
-        # The parser has opinions on a stranger's escapes and number suffixes.
+        # The parser warns about unknown escapes and number suffixes.
         warnings.simplefilter("ignore")
         value = ast.literal_eval(text)
     # Sets, bytes, complex numbers are literals, but not JSON; nor are keys that are not text.

@@ -1,10 +1,10 @@
-"""How much the feedback to a failed call tells: the two levels of ToolHop, and templates.
+"""Verbosity of the feedback to failed calls: ToolHop's two levels, and templates.
 
-A template is a text with places in braces, such as ``{tool} failed: {code}``. The places are
-listed in `PLACES`; any other word in braces is an error, and other braces stay as they are, so
-that a template may be JSON. What is put in is not looked at again. A first line ``[rejected]``
-makes what follows the text for calls that were not run, up to a line ``[failed]``, which begins
-the text for calls that were; without these the whole stands for both.
+A template is a text with placeholders in braces, such as ``{tool} failed: {code}``. `PLACES` lists
+the placeholders; any other word in braces is an error. Other braces are left alone, so a template
+may be JSON, and inserted values are not expanded again. If the first line is ``[rejected]``, the
+text up to a line ``[failed]`` is for calls that were not run, and the text after it for calls that
+were; without these lines the whole text serves both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from toolhop_tools.errors import why
 
 
 class Level(StrEnum):
-    """The levels that are built in."""
+    """The built-in levels."""
 
     DETAILED = "detailed"
     MINIMAL = "minimal"
@@ -37,21 +37,21 @@ PLACES: Mapping[str, str] = {
     "message": "what came of a call that was run; else empty",
     "detailed": "all that detailed feedback says",
 }
-"""What a template can hold, and what stands in its place."""
+"""Placeholders of a template, with their meaning."""
 MOST_CHARS = 4000
-"""Length of a template: it is part of every trace that was played under it."""
+"""Maximum length of a template in characters; it is part of every trace played under it."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 _SECTIONS = re.compile(r"\[rejected\]\n(.*?)\n\[failed\]\n(.*)", re.DOTALL)
 
 
 class LevelError(ValueError):
-    """A feedback level that cannot be used; says why and what is allowed."""
+    """An unusable feedback level; the message says why and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A level of a study's own: a name for its tables, and the text.
+    """A custom level for a study: a name for its tables, and the text.
 
     Raises:
         LevelError: the name or the text cannot be used.
@@ -82,28 +82,31 @@ class Template:
 
     @property
     def value(self) -> str:
-        """The name, as the levels that are built in have it."""
+        """The name, under the attribute that built-in levels have."""
         return self.name
 
     def __str__(self) -> str:
         return self.name
 
     def fill(self, values: Mapping[str, str], *, rejected: bool) -> str:
-        """The text with `values` (one for each of `PLACES`) in their places; may be blank."""
+        """Return the text with its placeholders replaced by `values`, one for each of `PLACES`.
+
+        The result may be empty.
+        """
         found = _SECTIONS.fullmatch(self.text)
         text = (found[1] if rejected else found[2]) if found else self.text
         return _PLACE.sub(lambda place: values[place[1]], text).strip()
 
 
 Verbosity: TypeAlias = Level | Template
-"""Any level. Both kinds have a `value`, their name."""
+"""Any feedback level. Both kinds have a `value`, their name."""
 
 
 def read_template(path: Path, name: str | None = None) -> Template:
-    """A level from a file, named as the file where no name is given.
+    """Read a level from a file; the file's name is the default for its name.
 
     Raises:
-        LevelError: it cannot be read or used, or nothing in it tells that it is a template.
+        LevelError: the file cannot be read or used, or nothing shows that it is a template.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -119,10 +122,10 @@ def read_template(path: Path, name: str | None = None) -> Template:
 
 
 def level_of(text: str) -> Verbosity:
-    """A level as it is given by a flag: ``detailed``, ``minimal``, or ``[NAME=]FILE``.
+    """Parse a level given on the command line: ``detailed``, ``minimal``, or ``[NAME=]FILE``.
 
     Raises:
-        LevelError: it is none, or the file cannot be read or used.
+        LevelError: the level does not exist, or the file cannot be read or used.
     """
     if text in list(Level):
         return Level(text)
@@ -133,10 +136,10 @@ def level_of(text: str) -> Verbosity:
 
 
 def named(text: str) -> Level:
-    """The level that is built in under a name.
+    """Return the built-in level of this name.
 
     Raises:
-        LevelError: there is none.
+        LevelError: no built-in level has this name.
     """
     try:
         return Level(text)

@@ -1,4 +1,4 @@
-"""How much an episode may use before it is ended."""
+"""Limits on what an episode may use before it is ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from toolhop_env.trace import Called, Ending, Event, Replied
 
 @dataclass(slots=True)
 class Used:
-    """What an episode has used so far, counted event by event."""
+    """What an episode has used so far, updated event by event."""
 
     turns: int = 0
     calls: int = 0
@@ -17,7 +17,7 @@ class Used:
     cost_usd: float = 0.0
 
     def count(self, event: Event) -> None:
-        """Add what the next event of the episode used."""
+        """Add what an event of the episode used."""
         if isinstance(event, Called):
             self.calls += event.action is None
         elif isinstance(event, Replied):
@@ -29,19 +29,19 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeLimits:
-    """Limits of one episode; None is no limit."""
+    """Limits of one episode; None means no limit."""
 
     turns: int | None = 9
-    """Replies of the agent. ToolHop's evaluator allows 9."""
+    """Maximum number of the agent's replies. ToolHop's evaluator allows 9."""
     calls: int | None = 64
-    """Calls of tools over all turns; parallel calls beyond it are not run. Actions of the episode
-    itself, such as a question to the user, are not calls of tools: they take a turn alone."""
+    """Maximum number of tool calls over all turns; parallel calls beyond it are not run. Actions
+    on the episode, such as a question to the user, count as turns only."""
     tokens: int | None = None
-    """Input and output tokens over all turns."""
+    """Maximum number of input and output tokens over all turns."""
     time_s: float | None = None
-    """Seconds from the episode's start."""
+    """Maximum number of seconds from the episode's start."""
     cost_usd: float | None = None
-    """What the replies are worth; those of a cache count as if they were paid."""
+    """Maximum cost of the replies; cached replies count at their original price."""
 
     def __post_init__(self) -> None:
         for limit in fields(self):
@@ -50,7 +50,7 @@ class EpisodeLimits:
                 raise ValueError(f"{limit.name} is {value}; it must be more than 0, or None")
 
     def exceeded(self, used: Used, elapsed_s: float) -> Ending | None:
-        """The limit that leaves no room for another turn, if any."""
+        """Return the ending for a limit that is used up; None if there is room for a turn."""
         for limit, value, ending in (
             (self.time_s, elapsed_s, Ending.OUT_OF_TIME),
             (self.turns, used.turns, Ending.OUT_OF_TURNS),

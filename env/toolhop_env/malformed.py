@@ -1,12 +1,10 @@
-"""Calls in a form that no tool-call format has: attempts to call that are read as the answer.
+"""Malformed calls: attempts to call a tool that would otherwise be read as the answer.
 
-The published evaluator takes every reply without a native call for the final answer. A model that
-writes its call in another way so ends its episode. What is found here changes no official score;
-it says what the reply was.
-
-A reply is a malformed call where it gives no answer of its own, holds a call in one of the forms
-of `Form`, and stops there: what follows may be more calls, an observation that it made up, or the
-word that it waits. A call that an answer mentions is none.
+The published evaluator accepts every reply without a native call as the final answer, so a model
+that writes its call in another form ends its episode. The detection here changes no official score;
+it says what the reply was. A reply is a malformed call if it gives no answer of its own, has a call
+in one of the forms of `Form`, and stops there. Only more calls, an invented observation, or a
+remark that the agent waits may follow. A call that an answer merely mentions does not count.
 """
 
 from __future__ import annotations
@@ -21,15 +19,15 @@ from toolhop_env.messages import RawCall, Reply
 from toolhop_env.reading import tagged_answer, without_thoughts
 
 LONGEST_CHARS = 20_000
-"""Of a longer reply its end is looked at."""
+"""Maximum length of the text examined, in characters; only the end of a longer reply is."""
 
 
 def malformed_call(reply: Reply, tools: Collection[str]) -> MalformedCall | None:
-    """The call that a reply without a readable call holds; None where it is an answer.
+    """Return the malformed call in a reply; None if the reply is an answer.
 
     Args:
-        reply: one in which no call was read.
-        tools: names of the tools on offer; without any there is nothing to call.
+        reply: a reply in which no call was recognised.
+        tools: names of the tools on offer; if empty, nothing is a call.
     """
     if not tools:
         return None
@@ -44,14 +42,14 @@ def malformed_call(reply: Reply, tools: Collection[str]) -> MalformedCall | None
 
 
 def in_name(call: RawCall, tools: Collection[str]) -> MalformedCall | None:
-    """The whole call that stands where the text format has a tool's name; None for a mere name."""
+    """Return a whole call written in place of a tool's name in the text format; None for a name."""
     if call.arguments or call.name in tools or not re.search(r"[\s(\[{]", call.name):
         return None
     return call_in(f"Action: {call.name}", tools)
 
 
 def call_in(text: str, tools: Collection[str]) -> MalformedCall | None:
-    """The first of the calls that a text ends with, if it gives no answer beside them."""
+    """Return the first of the calls at the end of a text; None if the text also gives an answer."""
     found = call_forms.calls(text, tools)
     if not found:
         return None
@@ -69,7 +67,7 @@ def call_in(text: str, tools: Collection[str]) -> MalformedCall | None:
 
 
 def _between(text: str, found: list[Found]) -> Iterator[str]:
-    """What stands before, between and after calls."""
+    """Yield the text before, between and after calls."""
     end = 0
     for one in found:
         yield text[end : max(end, one.start)]
@@ -84,14 +82,14 @@ _ANSWERS = re.compile(
     r"|\brespuesta\b.{0,10}?\bes\b|\brisposta\b.{0,10}?\bè\b|答案(?:是|为|：|:)|\bответ\s*[:—-]",
     re.IGNORECASE,
 )
-"""An answer is stated in words."""
+"""Words that state an answer."""
 _TELLS = re.compile(
     r"\b(?:calls?|requests?|query|function|tool)\b.{0,20}\b(?:was|were)\b"
     r"|\b(?:I|we) (?:\w+ )?(?:called|used|ran|made|asked|queried|issued|sent|tried)\b"
     r"|\byou (?:can|could|may|might)\b|\bhow to\b|\bcan be\b",
     re.IGNORECASE,
 )
-"""A call that was made, or that the reader may make, is spoken of."""
+"""Words about a call that was made, or that the reader may make."""
 _PLANS = re.compile(
     r"\b(?:thought|plan|I(?:['’](?:ll|m)| will| need| must| should| have to| want| can)"
     r"|let me|let['’]?s|let us|now|next|first|then|needs?|needed|going to)\b",
@@ -109,21 +107,21 @@ _STATES = re.compile(
     r"(?:[^\W\d][^\n:：=]{0,40}[:：]\s*)?((?:(?=[^\W\d_])(?-i:[^a-zà-öø-ÿа-я])[\w'’.-]*\s?){1,3})",
     re.DOTALL | re.IGNORECASE,
 )
-"""A sentence that is a number or a name, or that ends in `is` and one."""
+"""A sentence that is a number or a name, or ends in `is` followed by one."""
 STATED_CHARS = 300
-"""A longer sentence states nothing."""
+"""Maximum length of a sentence that states a value, in characters."""
 
 
 def _past_call(before: str) -> bool:
-    """Whether what stands right before a call says that it was made."""
+    """Whether the words right before a call say that it was already made."""
     text = re.sub(r"```\w*\Z", "", before.rstrip()).rstrip(" \t\r\n:`")
     return _TELLS.search(re.split(r"[.;,!?\n]", text)[-1]) is not None
 
 
 def _gives(before: str, call: MalformedCall) -> bool:
-    """Whether the last sentence before a call states a value, and the call does not go on with it.
+    """Whether the last sentence before a call states a value that the call does not use.
 
-    What leads in to the call, such as a heading, is passed over.
+    Text that leads in to the call, such as a heading, is skipped.
     """
     for piece in reversed(_SENTENCES.split(before)):
         piece = re.sub(r"</?\w+>", "", piece)
@@ -157,15 +155,15 @@ _WAITS = re.compile(
     re.IGNORECASE,
 )
 WAITING_CHARS = 300
-"""Longest remark that an agent waits for its call."""
+"""Maximum length of a remark that the agent waits for its call, in characters."""
 _ECHOES = re.compile(r"[\W_]*(?:print|console\.log)\([\w.]+\)[\W_]*")
-"""Code that shows what the call gave."""
+"""Code that prints a call's result."""
 
 
 def _stops(after: str, call: MalformedCall) -> bool:
-    """Whether a reply stops at the call before `after`, as one does who waits for its result.
+    """Whether a reply stops at the call before `after`, as if to wait for its result.
 
-    A list of tools, inputs and results in plain words is an account and no call.
+    A list of tools, inputs and results in plain words is a report, not a call.
     """
     if not call_forms.DRESSING.sub("", after) or _ECHOES.fullmatch(after):
         return True

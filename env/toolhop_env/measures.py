@@ -1,7 +1,7 @@
-"""Measures: the figures that tables, comparisons and reports show, each as one value.
+"""Measures: definitions of the figures that tables, comparisons and reports show.
 
-A benchmark names its own; those of an episode's conduct hold for every benchmark. Whatever shows
-or compares figures reads measures, and names none of them.
+A benchmark defines its own measures; those of an episode's conduct apply to every benchmark. Code
+that shows or compares figures works on any measure and refers to none by name.
 """
 
 from __future__ import annotations
@@ -16,116 +16,116 @@ from toolhop_env.verdicts import ErrorCode
 
 
 class Unit(StrEnum):
-    """What a figure counts."""
+    """Unit of a figure."""
 
     SHARE = "share"
-    """0 to 1; shown in per cent."""
+    """0 to 1; shown as a percentage."""
     TURNS = "turns"
     CALLS = "calls"
     TOKENS = "tokens"
     SECONDS = "s"
     USD = "USD"
     POINTS = "points"
-    """A mean of values in a benchmark's own scale."""
+    """A mean of values on the benchmark's own scale."""
 
 
 class Scorer(StrEnum):
-    """Whose scorer a measure reproduces."""
+    """The scorer that a measure belongs to."""
 
     OFFICIAL = "official"
     """The benchmark's published code, known bugs included."""
     STRICT = "strict"
-    """Ours, where the published one gives credit that an answer has not earned."""
+    """Our own, where the published one gives undeserved credit."""
     NEITHER = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure of a run: a sum of numerators by a sum of denominators over episodes.
+    """A figure of a run: a sum of numerators over a sum of denominators, across episodes.
 
-    A measure begins with the five fields that stand first.
+    The first five fields may be given by position.
     """
 
     name: str
-    """Unique in its benchmark; the key in files and in ``--json``."""
+    """Name, unique in its benchmark; the key in files and in ``--json``."""
     says: str
-    """What it says of an episode, in one sentence."""
+    """What the measure says about an episode, in one sentence."""
     scorer: Scorer = Scorer.NEITHER
     binary: bool = False
-    """Whether an episode either has it or not."""
+    """Whether each episode either has the property or lacks it."""
     leads: bool = False
-    """Whether this is what the benchmark is about: one measure leads."""
+    """Whether this is the benchmark's main measure; exactly one measure leads."""
 
     _: KW_ONLY
-    # How it is shown.
+    # Presentation.
     title: str = ""
-    """The heading in tables; the name where empty."""
+    """Heading in tables; the name if empty."""
     unit: Unit = Unit.SHARE
     topic: str = ""
-    """What it is about, where an official and a strict measure of that stand side by side."""
+    """Common subject of an official and a strict measure, which are shown side by side."""
     in_tables: bool = True
-    """Whether the tables that runs end with show it; comparisons and exports always do."""
-    # How it is made.
+    """Whether a run's final tables show the measure; comparisons and exports always do."""
+    # Computation.
     parts: Callable[[Score], Parts | None] | None = None
-    """How a score gives numerator and denominator; where None, the scorer gave both by name."""
+    """Returns a score's numerator and denominator; None if the scorer provides them by name."""
     mean_of: tuple[str, ...] = ()
-    """Measures of the benchmark whose mean it is, over all episodes. Tables show the mean;
-    comparisons too where an episode has a part in it, which is its part in one of them."""
+    """Measures of the benchmark whose mean, over all episodes, this one is. Tables show the
+    mean; comparisons use the value that an episode has in one of them, if any."""
     zero: bool = False
-    """Whether the figure is 0 where episodes have it and there is nothing to divide by, as the
-    official code has it; otherwise there is none."""
-    # How it is compared.
+    """Whether the figure is 0, as in the official code, if episodes have values but all
+    denominators are 0; otherwise there is no figure."""
+    # Comparison.
     tested: bool = True
-    """Whether comparisons test a difference in it. Not so for a ratio whose denominator the agent
-    chooses: the share of calls that fail also rises with fewer calls that succeed."""
+    """Whether comparisons test a difference in the measure. False for a ratio whose denominator
+    the agent chooses: the share of failed calls also rises if fewer calls succeed."""
     family: str = ""
-    """Measures whose tests are corrected together; its own name if empty."""
+    """Name of the measures whose tests are corrected together; the measure's own name if empty."""
 
     @property
     def heading(self) -> str:
-        """What a table calls it."""
+        """Heading of the measure in tables."""
         return self.title or (f"{self.topic}, {self.scorer}" if self.topic else self.name)
 
     def of(self, score: Score) -> Parts | None:
-        """The episode's part in the figure; None where it has none."""
+        """Return the numerator and denominator of a score; None if it has no value."""
         return score.values.get(self.name) if self.parts is None else self.parts(score)
 
     def holds(self, score: Score) -> bool:
-        """Whether the episode has a binary measure's property; not so where it has no figure."""
+        """Whether the episode has a binary measure's property; False without a value."""
         parts = self.of(score)
         return parts is not None and parts[0] > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A figure over groups of episodes, as a benchmark's published tables have it."""
+    """A figure over groups of episodes, as in a benchmark's published tables."""
 
     name: str
     says: str
-    """What it is the mean of, in one sentence."""
+    """What the total is the mean of, in one sentence."""
     measures: tuple[str, ...]
-    """Those that it is made of, by their names."""
+    """Names of the measures that are averaged."""
     modes: tuple[str, ...] = ()
-    """It is over these modes, and has no figure while one of them has none. Empty for any."""
+    """Modes that are averaged; there is no figure if one of them has none. Empty for any mode."""
     over: str = ""
-    """A facet: the mean of the means over its values, each with the same weight; it has no figure
-    while one of them has none. Empty for one mean over all episodes."""
+    """Facet whose values are averaged with equal weight; there is no figure if one of them has
+    none. Empty for a single mean over all episodes."""
     where: tuple[str, str] | None = None
-    """A facet and the value of it that episodes must have; None for all of them."""
+    """Facet and value that episodes must have; None for all episodes."""
 
     def takes(self, mode: str, facets: Mapping[str, str]) -> bool:
-        """Whether it is over episodes of that mode and those facets."""
+        """Whether the total includes episodes of this mode with these facets."""
         fits = self.where is None or facets.get(self.where[0]) == self.where[1]
         return fits and (not self.modes or mode in self.modes)
 
 
 def share(of: Callable[[Score], bool]) -> Callable[[Score], Parts]:
-    """The parts of a property that an episode has or has not."""
+    """Return the parts function of a property that an episode has or lacks."""
     return lambda one: (float(of(one)), 1.0)
 
 
 def mean(of: Callable[[Score], float | None]) -> Callable[[Score], Parts | None]:
-    """The parts of a mean over episodes."""
+    """Return the parts function of a mean over episodes, leaving out values that are not finite."""
 
     def parts(one: Score) -> Parts | None:
         value = of(one)
@@ -135,14 +135,14 @@ def mean(of: Callable[[Score], float | None]) -> Callable[[Score], Parts | None]
 
 
 def _tokens(one: Score) -> float:
-    """What the episode's replies took, those from a cache as when they were asked for."""
+    """Return the tokens of the episode's replies; cached ones count as when first requested."""
     of = one.conduct
     saved = of.saved_input_tokens + of.saved_output_tokens
     return of.input_tokens + of.output_tokens + saved
 
 
 def _cost(one: Score) -> float | None:
-    """What the episode cost, replies from a cache at the price they had."""
+    """Return the episode's cost, with cached replies at their original price; None if unknown."""
     of = one.conduct
     return None if of.cost_usd is None or of.saved_usd is None else of.cost_usd + of.saved_usd
 
@@ -185,8 +185,8 @@ CONDUCT: tuple[Measure, ...] = (
     Measure("wall_s", "Seconds from an episode's start to its end.", title="seconds an episode",
             unit=Unit.SECONDS, parts=mean(lambda s: s.conduct.wall_s)),
 )  # fmt: skip
-"""Measures of any benchmark. Replies out of a response cache count in tokens and cost as if they
-had been asked for: what is measured is the agent, not what was at hand."""
+"""Measures of any benchmark. Replies from a response cache count in tokens and cost as if they
+had been requested: the agent is measured, not the cache."""
 
 
 def _code(code: ErrorCode) -> Measure:
@@ -201,11 +201,11 @@ def _code(code: ErrorCode) -> Measure:
 
 
 CODES: tuple[Measure, ...] = tuple(_code(code) for code in ErrorCode)
-"""A measure for each error code."""
+"""One measure per error code."""
 
 
 def leading(measures: Iterable[Measure]) -> Measure:
-    """The measure that the benchmark is about.
+    """Return the leading measure.
 
     Raises:
         ValueError: none leads, or several do.

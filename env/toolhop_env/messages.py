@@ -1,4 +1,4 @@
-"""What passes between an episode and whoever plays it, free of any provider's wire format."""
+"""Messages between an episode and its agent, independent of any provider's wire format."""
 
 from __future__ import annotations
 
@@ -14,71 +14,71 @@ from pydantic import Field
 from toolhop_sandbox.outcome import JSON
 
 MOST = 2**53
-"""No count, time or cost comes near: what says so is not a figure."""
+"""Upper bound of any real count, time or cost; larger values in a file are invalid."""
 Count: TypeAlias = Annotated[int, Field(ge=0, le=MOST)]
 Amount: TypeAlias = Annotated[float, Field(ge=0, le=MOST)]
-"""Seconds or US dollars, read from a file."""
+"""Seconds or US dollars, as read from a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """One tool call exactly as the agent wrote it, before anything was read into it."""
+    """One tool call exactly as the agent wrote it, before any interpretation."""
 
     id: str
-    """The provider's call id, or one of ours where the tool-call format has none."""
+    """The provider's call id, or one of ours if the tool-call format has none."""
     name: str
     arguments: str
-    """The arguments' text, meant to be a JSON object; any text is possible."""
+    """Text of the arguments, meant to be a JSON object but possibly anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thoughts:
-    """What a model thought before it spoke, as its provider sent it.
+    """A model's reasoning before its reply, as sent by the provider.
 
-    Providers want their fields back unchanged: a signature is checked against the text it signs.
+    Providers expect their fields back unchanged: a signature is checked against the text it signs.
     """
 
     text: str = ""
-    """What a person can read; empty where the provider sends none, or only an encrypted form."""
+    """Readable text; empty if the provider sends none, or only an encrypted form."""
     fields: Mapping[str, JSON] = field(default_factory=dict)
     """Fields of the message, such as ``reasoning_content`` or ``thinking_blocks``."""
     of_calls: tuple[Mapping[str, JSON], ...] = ()
-    """Fields of each call, in order, such as a thought signature; empty where no call has any."""
+    """Fields of each call, in order, such as a thought signature; empty if no call has any."""
     digest: str = ""
-    """SHA-256 of thoughts that are not kept; the rest is empty then."""
+    """SHA-256 of thoughts that were not stored; all other fields but `chars` are then empty."""
     chars: int = 0
-    """Length of the text of thoughts that are not kept."""
+    """Length of the text of thoughts that were not stored, in characters."""
 
     def forgotten(self) -> Thoughts:
-        """What is left of thoughts that may not be kept: their length, and a digest."""
+        """Return only the length and a digest, for thoughts that may not be stored."""
         whole = [self.text, dict(self.fields), [dict(one) for one in self.of_calls]]
         text = json.dumps(whole, sort_keys=True)
         return Thoughts(digest=hashlib.sha256(text.encode()).hexdigest(), chars=len(self.text))
 
     @property
     def signed(self) -> bool:
-        """Whether the provider can check that they come back unchanged."""
+        """Whether the provider can verify that the thoughts come back unchanged."""
         return any(self.of_calls) or any(name not in PLAIN_THOUGHTS for name in self.fields)
 
 
 PLAIN_THOUGHTS = frozenset({"reasoning_content", "reasoning"})
-"""Fields that hold thoughts as text alone, without a signature."""
+"""Fields that hold thoughts as plain text, without a signature."""
 
 
 class ReasoningHistory(StrEnum):
-    """Which thoughts of earlier turns go back to the model."""
+    """Which thoughts of earlier turns are sent back to the model."""
 
     AUTO = "auto"
-    """As providers ask: signed thoughts of all turns, others since the last message of a user."""
+    """As providers ask: signed thoughts of all turns, others since the last user message."""
     ALL = "all"
     LAST = "last"
-    """Those since the last message of a user."""
+    """Thoughts since the last user message."""
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """Standing instructions."""
+    """The system prompt."""
 
     content: str
     role: Literal["system"] = "system"
@@ -86,7 +86,7 @@ class SystemMessage:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """The question, or a word from the harness."""
+    """The question, or a message from the harness."""
 
     content: str
     role: Literal["user"] = "user"
@@ -94,7 +94,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What the agent said."""
+    """A message from the agent."""
 
     content: str
     calls: tuple[RawCall, ...] = ()
@@ -104,7 +104,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolMessage:
-    """Feedback to one call."""
+    """Feedback on one call."""
 
     call_id: str
     name: str
@@ -119,31 +119,32 @@ Message: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a reply cost. Scripted agents use nothing."""
+    """Tokens and cost of a reply; zero for scripted agents."""
 
     input_tokens: Count = 0
     output_tokens: Count = 0
     cost_usd: Amount | None = None
-    """None where the price is not known; never guessed."""
+    """None if the price is unknown; never estimated."""
     prompt_cached_tokens: Count = 0
-    """Of the input tokens, those that the provider had at hand and sells for less."""
+    """Input tokens that the provider had cached and sells for less; part of `input_tokens`."""
     reasoning_tokens: Count = 0
-    """Of the output tokens, those of thoughts; 0 where the provider does not tell."""
+    """Output tokens spent on thoughts; part of `output_tokens`, 0 if the provider does not
+    report them."""
 
 
 CUT_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-"""Finish reasons, in small letters, of a reply that reached the limit of its tokens."""
+"""Finish reasons, in lower case, of a reply that reached its token limit."""
 
 
 class Origin(StrEnum):
     """Where a reply came from."""
 
     ASKED = "asked"
-    """Asked for in this episode, and paid for if it has a price."""
+    """Requested in this episode, and paid for if it has a price."""
     CACHED = "cached"
-    """Taken from a response cache: its usage is what it once took, and nothing was paid."""
+    """Taken from a response cache: usage is that of the original request, and nothing was paid."""
     RESUMED = "resumed"
-    """Asked for in the attempt that this one goes on from, which was cut off after it."""
+    """Requested in the attempt that this one resumes, which was cut off later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,27 +153,27 @@ class Reply:
 
     content: str = ""
     calls: tuple[RawCall, ...] = ()
-    """Native tool calls in the order given; the text format leaves them in `content`."""
+    """Native tool calls, in order; the text format leaves its calls in `content`."""
     usage: Usage = field(default_factory=Usage)
     wall_s: Amount = 0.0
-    """Seconds from request to reply, retries included."""
+    """Seconds from request to reply, including retries."""
     model: str = ""
-    """The name that the provider says answered."""
+    """Name of the model that answered, according to the provider."""
     finish_reason: str = ""
     retries: Count = 0
-    """Requests that failed in a retryable way before this reply."""
+    """Number of retryable request failures before this reply."""
     origin: Origin = Origin.ASKED
     thoughts: Thoughts | None = None
-    """None where the provider sent none."""
+    """None if the provider sent none."""
 
     @property
     def cut(self) -> bool:
-        """Whether it reached the limit of its tokens: the model's doing, scored as it stands."""
+        """Whether the reply reached its token limit; it is scored as it is."""
         return self.finish_reason.lower() in CUT_REASONS
 
 
 def clean(reply: Reply) -> Reply:
-    """The reply with halves of surrogate pairs written out as escapes: files hold UTF-8 only."""
+    """Return the reply with lone surrogates written as escapes, as files hold UTF-8 only."""
     calls = tuple(
         RawCall(clean_text(call.id), clean_text(call.name), clean_text(call.arguments))
         for call in reply.calls
@@ -213,12 +214,12 @@ def _clean_value(value: JSON) -> JSON:
 
 
 def clean_text(text: str) -> str:
-    """The text with halves of surrogate pairs written out as escapes."""
+    """Return the text with lone surrogates written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def remembered(messages: Sequence[Message], history: ReasoningHistory) -> tuple[Message, ...]:
-    """The messages with the thoughts that go back to the model, and without the others."""
+    """Return the messages, keeping only the thoughts that are sent back to the model."""
     last_user = max(
         (at for at, message in enumerate(messages) if isinstance(message, UserMessage)), default=-1
     )

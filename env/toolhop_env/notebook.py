@@ -1,12 +1,12 @@
-"""Episodes without `await`: for notebooks, scripts and the interpreter's prompt.
+"""Synchronous episodes, for notebooks, scripts and the interactive interpreter.
 
     from toolhop_env.notebook import play
     with play(item) as episode:
         step = episode.call("country_capital", country="France")
         print(step.feedback)
 
-The asynchronous code runs on a thread of its own, so a notebook's running event loop is no
-obstacle.
+The asynchronous code runs in a separate thread, so a notebook's running event loop does not
+interfere.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from toolhop_tools.model import Item, Tool
 
 
 class PlainEpisode:
-    """An `Episode` whose methods return when they are done. Made by `play`."""
+    """A synchronous `Episode`, made by `play`."""
 
     def __init__(self, episode: Episode, portal: BlockingPortal) -> None:
         self._episode = episode
@@ -49,12 +49,12 @@ class PlainEpisode:
 
     @property
     def trace(self) -> Trace:
-        """Everything so far."""
+        """The trace so far."""
         return self._episode.trace
 
     @property
     def ending(self) -> Ending | None:
-        """Why the episode is over, None while it goes on."""
+        """Why the episode is over; None if it is not."""
         return self._episode.ending
 
     def step(self, reply: Reply) -> Step:
@@ -62,17 +62,17 @@ class PlainEpisode:
         return self._portal.call(self._episode.step, reply)
 
     def call(self, tool: str, /, **arguments: JSON) -> Step:
-        """Make one call, as a turn of its own."""
+        """Make one call, in a turn of its own."""
         raw = RawCall(f"call_{uuid4().hex[:8]}", tool, json.dumps(arguments))
         return self.step(Reply(calls=(raw,)))
 
     def answer(self, text: object) -> Verdict:
-        """Give the final answer and get the score."""
+        """Give the final answer and return the verdict."""
         self.step(Reply(content=f"<answer>{text}</answer>"))
         return self.score()
 
     def score(self) -> Verdict:
-        """The score so far; errored while the episode goes on."""
+        """Return the verdict so far; errored until the episode ends."""
         return score(self.trace)
 
 
@@ -80,10 +80,10 @@ class PlainEpisode:
 def play(
     item: Item, setting: Setting | None = None, *, sandbox: Sandbox | Kind = "auto"
 ) -> Iterator[PlainEpisode]:
-    """Play `item` by hand. The sandbox ``auto`` is Docker where an engine runs, else a process.
+    """Play `item` by hand. The sandbox ``auto`` is Docker if an engine is running, else a process.
 
     Raises:
-        SandboxUnavailable: nothing can isolate calls here.
+        SandboxUnavailable: nothing here can isolate calls.
     """
     with start_blocking_portal() as portal:
         opened = portal.call(open_sandbox, sandbox) if isinstance(sandbox, str) else sandbox

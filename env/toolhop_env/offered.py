@@ -1,10 +1,10 @@
-"""Whether the tools on offer reached the model, by the tokens of its first prompt.
+"""Whether the tools on offer reached the model, judged by the token count of its first prompt.
 
-A server whose chat template has no place for tools drops them without a word; the model then
-cannot call any, and all its scores mean nothing. The tokens that the server counted tell:
-they hold the messages and are too few for the tools as well, whatever the tokenizer. A count that
-cannot hold even the messages, or that stays while they grow, is wrong and tells nothing; and who
-calls a tool by its name has seen it.
+A server whose chat template has no place for tools drops them silently; the model then cannot call
+any, and its scores are meaningless. The server's token count shows this: it can hold the messages
+but not the tools as well, whatever the tokenizer. A count that is too low even for the messages, or
+that does not grow with them, is wrong and shows nothing; and an agent that calls a tool by its name
+has seen it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
 MOST_CHARS = 6.0
-"""Characters a token above which no tokenizer comes on average over a prompt: English prose has 4
-to 5, JSON and other languages fewer. Templates add tokens of their own."""
+"""Upper bound of the average characters per token over a prompt, for any tokenizer: English
+prose has 4 to 5, JSON and other languages fewer. Templates add tokens of their own."""
 
 
 def shown_chars(schema: ToolSchema) -> int:
-    """The least that a model has to be shown of a schema, in characters.
+    """Return the minimum length of a schema as shown to a model, in characters.
 
-    Names, descriptions and allowed values, without JSON's marks and the schema's own words:
-    templates write a schema as JSON, as types of TypeScript or as XML.
+    Only names, descriptions and allowed values count, as templates may write a schema as JSON, as
+    TypeScript types or as XML.
     """
     return len(schema.name) + len(schema.description) + _chars(schema.parameters)
 
@@ -45,8 +45,8 @@ def _chars(value: JSON | Mapping[str, JSON]) -> int:
 def tools_unseen(trace: Trace) -> bool:
     """Whether the first prompt has too few tokens for the messages and the tools sent with them.
 
-    Not so where the provider states no tokens, or none that can be right. Small tools beside a
-    long prompt are not missed, nor are tools in scripts of which a character is a token or more.
+    False if the provider reports no plausible token counts. Small tools next to a long prompt go
+    undetected, as do tools in scripts where a character is one token or more.
     """
     started = trace.started
     if not started.tool_chars or not trace.replies:

@@ -1,7 +1,7 @@
-"""What a benchmark's published figures were made with, and in what a run differs from that.
+"""The settings behind a benchmark's published figures, and how a run differs from them.
 
-A benchmark states its official set-up as conditions; each reads one thing in a run's manifest. So
-a run is explained from its manifest alone.
+A benchmark states its official settings as conditions, each of which reads one fact from a run's
+manifest. So the manifest alone is enough to explain a run.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 
 Manifest: TypeAlias = Mapping[str, Any]
 OURS = "ours"
-"""What a manifest says of the shipped prompts."""
+"""Value in a manifest for the shipped prompts."""
 OF_A_FILE = "as whoever made the file of answers had it"
 FILE = "predictions:"
-"""What the name of an agent that answers out of a file begins with."""
+"""Prefix of the name of an agent that replays a file of answers."""
 
 
 class State(StrEnum):
-    """Whether a run has what the official set-up has."""
+    """Whether a run meets an official condition."""
 
     DIFFERS = "differs"
     UNKNOWN = "not known"
@@ -29,48 +29,48 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One thing of the official set-up."""
+    """One official setting."""
 
     name: str
     wanted: tuple[str, ...]
-    """What it was, in words; several where several were used."""
+    """The official values, as text; several if several were used."""
     of: Callable[[Manifest], str | None]
-    """What a run had, from its manifest; None where that does not apply to the run."""
+    """Returns the run's value from its manifest; None if the condition does not apply."""
     unknown: tuple[str, ...] = (OF_A_FILE,)
-    """What a run may have that tells nothing."""
+    """Values of a run that leave the comparison undecided."""
     why: str = ""
-    """What comes of a difference."""
+    """Why a difference matters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What a run had of a condition."""
+    """A run's value for a condition."""
 
     condition: Condition
     had: str
 
     @property
     def state(self) -> State:
-        """Whether it is as in the official set-up."""
+        """Whether the run's value is an official one."""
         if self.had in self.condition.wanted:
             return State.SAME
         return State.UNKNOWN if self.had in self.condition.unknown else State.DIFFERS
 
 
 def reported(conditions: Sequence[Condition], manifest: Manifest) -> list[Reported]:
-    """What a run had of each condition that applies to it, in their order."""
+    """Return a run's value for each condition that applies to it, in order."""
     found = ((one, one.of(manifest)) for one in conditions)
     return [Reported(one, had) for one, had in found if had is not None]
 
 
 def settings_of(manifest: Manifest) -> Mapping[str, Any]:
-    """The settings that a run was played with; empty where the manifest has none."""
+    """Return the settings of a run; empty if the manifest has none."""
     found = manifest.get("settings")
     return found if isinstance(found, dict) else {}
 
 
 def text_of(value: object) -> str:
-    """A setting's value in words."""
+    """Return a setting's value as text."""
     match value:
         case None:
             return "none"
@@ -87,7 +87,7 @@ def text_of(value: object) -> str:
 
 
 def setting(name: str, *wanted: object, title: str = "", why: str = "") -> Condition:
-    """A setting of a run that has one of these values."""
+    """Return the condition that a setting of the run has one of these values."""
 
     def of(manifest: Manifest) -> str:
         settings = settings_of(manifest)
@@ -98,13 +98,13 @@ def setting(name: str, *wanted: object, title: str = "", why: str = "") -> Condi
 
 
 def of_model(name: str, *wanted: object, why: str = "") -> Condition:
-    """The same of a setting that only a model has."""
+    """Return the condition that a model setting of the run has one of these values."""
     one = setting(name, *wanted, why=why)
     return Condition(one.name, one.wanted, _played_by_model(one.of), (*one.unknown, OF_A_FILE), why)
 
 
 def prompt(wanted: str) -> Condition:
-    """The text that a model is asked with."""
+    """Return the condition on the model's prompt."""
 
     def of(manifest: Manifest) -> str:
         found = manifest.get("prompt")
@@ -118,7 +118,7 @@ def prompt(wanted: str) -> Condition:
 def _played_by_model(
     of: Callable[[Manifest], str | None],
 ) -> Callable[[Manifest], str | None]:
-    """The same of a run by a model; of answers out of a file nothing is known."""
+    """Restrict a condition to runs by a model; nothing is known about a file of answers."""
 
     def found(manifest: Manifest) -> str | None:
         settings = settings_of(manifest)
@@ -130,7 +130,7 @@ def _played_by_model(
 
 
 def items(*counts: int) -> Condition:
-    """How many items are played; one of these numbers is the whole benchmark."""
+    """Return the condition on the number of items; each of these counts is the whole benchmark."""
 
     def of(manifest: Manifest) -> str:
         data = manifest.get("data")
@@ -142,12 +142,12 @@ def items(*counts: int) -> Condition:
 
 
 def judge(*wanted: str, asked: str = "", why: str = "") -> Condition:
-    """Who answers the benchmark's questions: a resumed run's is that of the last session.
+    """Return the condition on the judge; for a resumed run, that of the last session.
 
     Args:
-        wanted: names as ``--judge`` takes them.
-        asked: the mode that has questions; those of every mode if empty.
-        why: what comes of a difference.
+        wanted: names as for ``--judge``.
+        asked: prefix of the modes that have questions; all modes if empty.
+        why: why a difference matters.
     """
 
     def of(manifest: Manifest) -> str | None:
@@ -162,7 +162,7 @@ def judge(*wanted: str, asked: str = "", why: str = "") -> Condition:
 
 
 def modes(*wanted: str) -> Condition:
-    """Ways to ask that the paper has."""
+    """Return the condition that the run uses only modes of the paper."""
 
     def of(manifest: Manifest) -> str:
         played = settings_of(manifest).get("modes") or ()
@@ -173,7 +173,7 @@ def modes(*wanted: str) -> Condition:
 
 
 def tool_order(wanted: str) -> Condition:
-    """The order in which an item's tools are listed."""
+    """Return the condition on the order in which an item's tools are listed."""
 
     def of(manifest: Manifest) -> str:
         data = manifest.get("data")
@@ -184,11 +184,11 @@ def tool_order(wanted: str) -> Condition:
 
 
 def always(name: str, ours: str, wanted: str, *, why: str = "") -> Condition:
-    """What no run here has."""
+    """Return a condition that no run of this package meets."""
     return Condition(name, (wanted,), lambda _: ours, why=why)
 
 
 def apart(found: Sequence[Reported]) -> Iterator[tuple[State, list[Reported]]]:
-    """The conditions by state: what differs, what is not known, what is the same."""
+    """Yield the values by state: different, unknown, the same."""
     for state in State:
         yield state, [one for one in found if one.state is state]

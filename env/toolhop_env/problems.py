@@ -1,4 +1,4 @@
-"""From what a JSON Schema checker reports to problems in our words and codes."""
+"""Conversion of a JSON Schema checker's errors to problems with our wording and codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolhop_env.verdicts import ErrorCode, Problem
 from toolhop_sandbox.outcome import JSON
 
 SHOWN_CHARS = 120
-"""Length to which a given value is cut in a message."""
+"""Maximum length of a value shown in a message, in characters."""
 
 _CODE_BY_RULE = {
     "required": ErrorCode.MISSING_ARGUMENT,
@@ -26,7 +26,7 @@ _CODE_BY_RULE = {
 
 
 def schema_problems(error: ValidationError, arguments: Mapping[str, JSON]) -> list[Problem]:
-    """One report of the checker as problems; several where it names several arguments."""
+    """Convert one error of the checker, to several problems if it names several arguments."""
     rule, value = error.kind.name, getattr(error.kind, "value", None)
     code = _CODE_BY_RULE.get(rule, ErrorCode.SCHEMA_VIOLATION)
     path, given = path_text(error.instance_path), shown(error.instance)
@@ -46,7 +46,7 @@ def schema_problems(error: ValidationError, arguments: Mapping[str, JSON]) -> li
 
 
 def missing(path: str, name: str) -> Problem:
-    """An argument that is required, and not there."""
+    """Return the problem of a required argument that is missing."""
     return Problem(ErrorCode.MISSING_ARGUMENT, join(path, name), "", "it is required")
 
 
@@ -57,10 +57,10 @@ def _unexpected(path: str, name: str, holder: object) -> Problem:
 
 
 def _forbidden(error: ValidationError, arguments: Mapping[str, JSON]) -> list[Problem]:
-    """A schema that is `false`: no value fits, so whatever it is for has to be left out.
+    """Convert the error of a schema that is `false`: no value fits, so the argument must go.
 
-    For `additionalProperties: false` with no properties beside it, the checker gives the path of
-    the object and not the name; every name in that object is one too many.
+    For `additionalProperties: false` without properties, the checker gives the path of the object
+    and no name; then every name in that object is unexpected.
     """
     rules = [str(step) for step in error.schema_path]
     path = path_text(error.instance_path)
@@ -79,10 +79,10 @@ def _no_alternative(
     groups: Sequence[Sequence[ValidationError]],
     arguments: Mapping[str, JSON],
 ) -> list[Problem]:
-    """Not the number of `anyOf` or `oneOf` alternatives fits that should.
+    """Convert the error that the wrong number of `anyOf` or `oneOf` alternatives fits.
 
-    Alternatives that want another type are out. Of one that is left, its own problems are reported:
-    that is what `anyOf: [X, null]` means to a reader.
+    Alternatives for another type are ruled out. If only one is left, its own problems are reported,
+    as readers expect of `anyOf: [X, null]`.
     """
     path, given = path_text(failed.instance_path), shown(failed.instance)
     if any(not group for group in groups):
@@ -118,7 +118,7 @@ def _one_of(options: Iterable[object]) -> str:
 
 
 def _rule_text(error: ValidationError) -> str:
-    """The rule as it stands in the document that the caller was shown, such as `minLength 3`."""
+    """Return the rule as it appears in the schema shown to the caller, such as `minLength 3`."""
     value = getattr(error.kind, "value", None)
     if isinstance(value, ValidationError):
         return f"{error.kind.name}: {_rule_text(value)}"
@@ -128,7 +128,7 @@ def _rule_text(error: ValidationError) -> str:
 
 
 def path_text(path: Sequence[str | int]) -> str:
-    """A path such as ``filters.years[0]``."""
+    """Format a path, such as ``filters.years[0]``."""
     text = ""
     for step in path:
         text = f"{text}[{step}]" if isinstance(step, int) else join(text, step)
@@ -136,14 +136,14 @@ def path_text(path: Sequence[str | int]) -> str:
 
 
 def join(path: str, name: str) -> str:
-    """The path of `name` in the object at `path`."""
+    """Return the path of `name` in the object at `path`."""
     return f"{path}.{name}" if path else name
 
 
 def shown(value: object) -> str:
-    """A JSON value, cut for reading."""
+    """Format a JSON value, shortened to `SHOWN_CHARS`."""
     if isinstance(value, str):
         value = value[:SHOWN_CHARS]
-    # The checker gives numbers beyond a float as Decimal.
+    # The checker returns numbers beyond a float's range as Decimal.
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"

@@ -1,8 +1,8 @@
-"""From a reply to the calls in it, strictly, in two tool-call formats.
+"""Strict reading of the calls in a reply, in two tool-call formats.
 
-*native*: the provider's function calling; calls stand beside the text.
-*text*: for models without it; the reply's text holds lines `Action: NAME` and
-`Action Input: {...}` (the thought, action, action input, observation form of ReAct prompting).
+*native*: the provider's function calling; calls come separately from the text. *text*: for models
+without it; the reply's text has lines `Action: NAME` and `Action Input: {...}` (the thought,
+action, action input, observation form of ReAct prompting).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from toolhop_env.messages import RawCall, Reply, Thoughts
 
 
 class CallFormat(StrEnum):
-    """How calls are written."""
+    """Formats in which agents write calls."""
 
     NATIVE = "native"
     TEXT = "text"
 
 
 def read_calls(call_format: CallFormat, reply: Reply, turn: int) -> tuple[RawCall, ...]:
-    """The calls of a reply, unread. None at all means that the reply is the final answer.
+    """Return the calls of a reply, unchecked; empty if the reply is the final answer.
 
-    `turn` numbers the calls' ids in the text format, which has none of its own.
+    `turn` is part of the calls' ids in the text format, which has no ids of its own.
     """
     if call_format is CallFormat.NATIVE:
         return reply.calls
@@ -40,11 +40,11 @@ _LABEL = re.compile(
     r"(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*",
     re.MULTILINE,
 )
-"""Bold or a heading around a label is dressing; around a name or its input it is an error."""
+"""Bold type or a heading is ignored around a label; around a name or its input it is an error."""
 
 
 def _actions(text: str) -> list[tuple[str, str]]:
-    """Pairs of tool name and argument text, up to the first observation the agent invented."""
+    """Return pairs of tool name and argument text, up to the first invented observation."""
     found: list[tuple[str, str]] = []
     pieces = _LABEL.split(without_thoughts(text))
     # split gives: before, label, body, label, body, ...
@@ -66,19 +66,19 @@ _OPENS = re.compile(
 
 
 def without_thoughts(text: str) -> str:
-    """The text without what stands in ``<think>``.
+    """Return the text without its ``<think>`` parts.
 
-    A thought opens where its tag begins a line or follows the end of a thought or an answer;
-    elsewhere, such as within an argument, the tag is a word like others. It goes to the tag that
-    closes it, and else to the end. Where the first tag is one that closes, the thought was opened
-    at the end of the prompt, as chat templates have it: everything before is one. At the end of a
-    text such a tag closes nothing.
+    A thought opens if its tag begins a line or follows the end of a thought or an answer;
+    elsewhere, such as inside an argument, the tag is plain text. The thought ends at its closing
+    tag, or at the end of the text. If the first tag is a closing one, the thought was opened by the
+    prompt, as in some chat templates, and everything before the tag is thought. A closing tag at
+    the end of a text that closes nothing is ignored.
     """
     return _apart(text)[1]
 
 
 def _apart(text: str) -> tuple[str, str]:
-    """What stands in ``<think>``, tags included, and the rest."""
+    """Split a text into its ``<think>`` parts, tags included, and the rest."""
     text = _without_stray_end(text)
     first = _TAG.search(text)
     begins = first.end() if first and first[1] else 0
@@ -92,7 +92,7 @@ def _apart(text: str) -> tuple[str, str]:
 
 
 def _without_stray_end(text: str) -> str:
-    """The text without tags at its end that close nothing."""
+    """Return the text without tags at its end that close nothing."""
     tags = list(_TAG.finditer(text))
     surplus = sum(1 if tag[1] else -1 for tag in tags)
     end = len(text)
@@ -104,7 +104,7 @@ def _without_stray_end(text: str) -> str:
 
 
 def _end_of_thought(text: str, start: int) -> int:
-    """Where a thought that began before `start` ends: within it the tags are in pairs, if any."""
+    """Return the end of a thought that began before `start`; thoughts may be nested."""
     depth, end = 1, len(text)
     for tag in _TAG.finditer(text, start):
         depth += -1 if tag[1] else 1
@@ -115,7 +115,7 @@ def _end_of_thought(text: str, start: int) -> int:
 
 
 def thoughts_apart(reply: Reply) -> tuple[Thoughts | None, str]:
-    """What the model thought, in fields of its own or within the text, and the rest of the text."""
+    """Return the model's thoughts, from their own fields or the text, and the remaining text."""
     (within, said), thoughts = _apart(reply.content), reply.thoughts or Thoughts()
     if not within or thoughts.digest:
         return reply.thoughts, said
@@ -123,8 +123,9 @@ def thoughts_apart(reply: Reply) -> tuple[Thoughts | None, str]:
 
 
 def thoughts_forgotten(reply: Reply) -> Reply:
-    """The reply with length and digest in place of its thoughts; an empty ``<think>`` stands where
-    the text had one, so that the rest is read as before.
+    """Return the reply with length and digest in place of its thoughts.
+
+    If the text had thoughts, an empty ``<think>`` replaces them, so that the rest reads as before.
     """
     thoughts, said = thoughts_apart(reply)
     if thoughts is None:
@@ -134,13 +135,13 @@ def thoughts_forgotten(reply: Reply) -> Reply:
 
 
 def cut_in_thought(reply: Reply) -> bool:
-    """Whether a reply reached the limit of its tokens before the model said anything."""
+    """Whether a reply reached its token limit before the model said anything but thoughts."""
     thought = reply.thoughts or reply.usage.reasoning_tokens or reply.content
     return reply.cut and bool(thought) and not without_thoughts(reply.content).strip()
 
 
 def write_calls(content: str, calls: tuple[RawCall, ...]) -> str:
-    """The reply of the text format that holds `calls`, for agents that write it."""
+    """Return a reply in the text format that makes `calls`, for agents that write this format."""
     lines = [f"Thought: {content}"] if content else []
     for call in calls:
         lines += [f"Action: {call.name}", f"Action Input: {call.arguments}"]
@@ -151,10 +152,10 @@ _ANSWER = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.DOTALL)
 
 
 def tagged_answer(text: str) -> str | None:
-    """Content of the last `<answer>` tag (ToolHop's prompts ask for it), trimmed; None if none.
+    """Return the content of the last `<answer>` tag, trimmed; None if there is none.
 
-    A tag that is opened and not closed, as in "I put it in <answer> tags", is passed over, and so
-    is one within a thought.
+    ToolHop's prompts ask for the tag. A tag that is never closed, as in "I put it in <answer>
+    tags", or is inside a thought, is ignored.
     """
     found = _ANSWER.findall(without_thoughts(text))
     return found[-1].strip() if found else None

@@ -1,4 +1,4 @@
-"""What a model reads of a call that is refused before its code runs."""
+"""Feedback on calls that are rejected before their code runs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from toolhop_tools.model import ToolSchema
 
 
 class Rejections:
-    """The simulator's part in refusing invalid input. Compiles each document's schema once."""
+    """Gives the simulator's feedback on invalid input. Compiles each document's schema once."""
 
     def __init__(self) -> None:
         self._document: ToolSchema | None = None
         self._validator: Validator | None = None
 
     def __call__(self, document: ToolSchema, arguments: Mapping[str, JSON]) -> str | None:
-        """The detailed feedback to the call, or None for one that is run."""
-        # One tool is asked about many times in a row.
+        """Return the detailed feedback if the call is rejected; None if it is valid."""
+        # Consecutive calls are often of the same tool.
         if document is not self._document or self._validator is None:
             self._document, self._validator = document, Validator([document])
         verdict = self._validator.check(document.name, json.dumps(arguments))

@@ -1,8 +1,8 @@
 """What a lenient parser would have made of a rejected call.
 
-Harnesses differ in what they fix in silence, so their error rates cannot be compared. Here the
-strict verdict counts, and the repair that would have worked stands beside it: the fewest steps
-after which the call fits its tool's schema, the first in the order below of those with as many.
+Harnesses silently fix different things, so their error rates cannot be compared. Here the strict
+verdict counts, and the repair that would have worked is recorded with it: the fewest steps after
+which the call fits its tool's schema, with ties broken by the order below.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.declared import declared, undeclared
 
 LONGEST_CHARS = 20_000
-"""Longer argument texts are not repaired: they are read many times (20 ms at this length, 160 ms
-for thousands of items of a wrong type)."""
+"""Maximum length of an argument text that is repaired, in characters. Texts are parsed many
+times (20 ms at this length, 160 ms for thousands of items of a wrong type)."""
 WORD_LIKENESS = 0.8
-"""Least similarity (difflib ratio) at which a word of another tool's name counts as a slip."""
+"""Minimum similarity (difflib ratio) for a word to count as a misspelling of a tool's word."""
 
 
 def repair(validator: Validator, name: str, arguments: str, before: Steps = ()) -> Repair | None:
-    """The reading of a rejected call that fits; None where no steps help, or none are needed.
+    """Return the repair of a rejected call; None if no steps help, or none are needed.
 
-    `before` are steps that led to name and arguments.
+    `before` are the steps that led to the name and arguments.
     """
     named = _name(validator, name)
     if named is None or len(arguments) > LONGEST_CHARS:
@@ -46,7 +46,7 @@ def repair(validator: Validator, name: str, arguments: str, before: Steps = ()) 
 
 
 def _name(validator: Validator, name: str) -> tuple[str, Steps] | None:
-    """The tool that is meant, if there is one and only one."""
+    """Return the tool that is meant, if exactly one fits."""
     known = list(validator.documents)
     if name in validator.documents:
         return name, ()
@@ -66,7 +66,7 @@ def _letters(name: str) -> str:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether each word of a name is a slip of the other's: `get` is none of `set`, 2 none of 3."""
+    """Whether two names agree word by word, up to misspellings: `get` is not `set`, nor 2 a 3."""
     pairs = [re.findall(r"[^\W\d_]+|\d+", name.casefold()) for name in (one, other)]
     if len(pairs[0]) != len(pairs[1]) or len(other) > 2 * len(one):
         return False
@@ -86,8 +86,8 @@ _WRAPPERS = ("arguments", "parameters", "args", "kwargs", "input")
 def _fitted(
     value: dict[str, JSON], tool: str, schema: Mapping[str, JSON]
 ) -> Iterator[tuple[dict[str, JSON], Steps]]:
-    """The object as it is, unwrapped, without undeclared arguments and nulls, with types
-    converted: each on top of what came before it.
+    """Yield the object as it is, then unwrapped, without undeclared arguments, without nulls,
+    and with types converted; each change builds on those before.
     """
     steps: Steps = ()
     yield value, steps
@@ -110,7 +110,7 @@ def _fitted(
 
 
 def _unwrapped(value: dict[str, JSON], tool: str, names: list[str]) -> dict[str, JSON] | None:
-    """The object inside `{"arguments": {...}}`, or inside the whole call with its name."""
+    """Return the object inside `{"arguments": {...}}`, or inside a whole call with its name."""
     for key in _WRAPPERS:
         inner = value.get(key)
         if isinstance(inner, dict) and not set(value) & set(names):
@@ -126,7 +126,7 @@ def _properties(schema: JSON | Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 
 def _wanted(schema: JSON) -> tuple[str, Mapping[str, JSON]]:
-    """The one type that a schema names beside null, and the schema that names it; "" for none."""
+    """Return the only type besides null that a schema allows ("" if none), and its schema."""
     if not isinstance(schema, dict):
         return "", {}
     kinds, alternatives = schema.get("type"), schema.get("anyOf")
@@ -140,7 +140,7 @@ def _wanted(schema: JSON) -> tuple[str, Mapping[str, JSON]]:
 
 
 def _null(schema: JSON) -> bool:
-    """Whether a schema takes null."""
+    """Whether a schema accepts null."""
     if not isinstance(schema, dict):
         return True
     kinds, alternatives = schema.get("type"), schema.get("anyOf")
@@ -150,9 +150,9 @@ def _null(schema: JSON) -> bool:
 
 
 def _converted(value: JSON, schema: JSON) -> JSON:
-    """The value in the type that its schema names, where the conversion loses nothing.
+    """Convert a value to the type that its schema asks for, if nothing is lost.
 
-    A float stays: its text is gone, and "1.1" is not the version 1.10 that was written.
+    Floats are left alone: their text is lost, and "1.1" may have been the version 1.10.
     """
     wanted, found = _wanted(schema)
     if value is None:
@@ -173,7 +173,7 @@ def _converted(value: JSON, schema: JSON) -> JSON:
 
 
 def _read(text: str, kind: type) -> JSON:
-    """The JSON in `text` if it is of that kind, else `text`."""
+    """Return the JSON in `text` if it is of that kind, else `text`."""
     try:
         value = strict_json(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""What answers a tool's calls: one class for each kind of body (`toolhop_tools.model.Body`).
+"""Answering of tool calls: one class for each kind of tool body (`toolhop_tools.model.Body`).
 
-`StandIns.of` picks the class. A model or a person who answers comes from outside, as a `Responder`:
-the episode asks nobody itself.
+`StandIns.of` picks the class. Models and people who answer are passed in as a `Responder`; the
+episode itself calls no model.
 """
 
 from __future__ import annotations
@@ -32,50 +32,50 @@ from toolhop_tools.model import (
 
 RunProgram: TypeAlias = Callable[[Program, Mapping[str, JSON]], Awaitable[Outcome]]
 Answer: TypeAlias = tuple[Outcome, ResultOrigin | None]
-"""What came of a call, and where it came from; None for a program and an action."""
+"""Outcome of a call and its origin; the origin is None for programs and actions."""
 
 
 class Responder(Protocol):
-    """Answers calls of the tools of one kind of body."""
+    """Answers calls of tools with one kind of body; passed in from outside."""
 
     async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
-        """What came of the call. `arguments` fit the tool's schema.
+        """Return the outcome of a call whose `arguments` fit the tool's schema.
 
         Raises:
-            SandboxError: nothing could answer. A fault of ours: the episode is errored.
+            SandboxError: nothing could answer. This is our fault: the episode is errored.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A call that is not allowed."""
+    """Refusal of a call by an approver."""
 
     reason: str = ""
-    """The reason that the agent reads; empty for none."""
+    """Reason shown to the agent; empty if none."""
 
 
 class Approver(Protocol):
-    """Asked before each call of a tool that may run; the episode's own actions are not asked of."""
+    """Decides on each valid tool call before it runs, but not on the episode's own actions."""
 
     async def approve(self, episode: str, call: Call) -> Refusal | None:
-        """None to run the call; a refusal is answered as a failed call, ``not_approved``."""
+        """Return None to run the call; a refused call fails with ``not_approved``."""
         ...
 
 
 class MissingResponder(ValueError):
-    """An item has a tool that nothing here can answer; says which, and what to give."""
+    """Nothing here can answer one of the item's tools; the message has a fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A call that is about to be answered, and the state of its episode."""
+    """A call about to be answered, and the state of its episode."""
 
     tool: Tool
     call: Call
     item: Item
     trace: Trace
-    """All turns so far, this one's reply included."""
+    """All turns so far, including this turn's reply."""
     on_offer: Sequence[str]
     """Names of the tools on offer."""
     run: RunProgram
@@ -83,19 +83,19 @@ class Moment:
 
 
 class BodyResponder(Protocol):
-    """Answers calls of tools with one kind of body."""
+    """Answers calls of tools with one kind of body; chosen by `StandIns.of`."""
 
     async def answer(self, moment: Moment) -> Answer:
-        """What came of the call.
+        """Return the outcome of a call.
 
         Raises:
-            SandboxError: nothing could answer. A fault of ours: the episode is errored.
+            SandboxError: nothing could answer. This is our fault: the episode is errored.
         """
         ...
 
 
 class _Programs:
-    """Runs tools that are programs, each call in a process of its own."""
+    """Runs tools that are programs, each call in a separate process."""
 
     async def answer(self, moment: Moment) -> Answer:
         return await moment.run(moment.tool.program, moment.call.arguments), None
@@ -103,7 +103,7 @@ class _Programs:
 
 @dataclass(frozen=True, slots=True)
 class _FlakyPrograms:
-    """Has the first calls of a tool in an episode fail; the others run."""
+    """Lets the first calls of a tool in an episode fail; later calls run."""
 
     body: Flaky
 
@@ -118,30 +118,30 @@ class _FlakyPrograms:
 
 
 class OtherResults(Protocol):
-    """Results of another run of the same calls, such as those that a file of answers holds."""
+    """Results of the same calls in another run, such as those in a file of answers."""
 
     def looked_up(self, tool: Tool, arguments: Mapping[str, JSON]) -> Answer | None:
-        """What a call of a recorded tool gave there; None where it is looked up here."""
+        """Return the other run's outcome for a call of a recorded tool; None to look it up here."""
         ...
 
     def to_rejected(self, raw: RawCall) -> Outcome | None:
-        """What a call gave there that is rejected here; None where it gave nothing."""
+        """Return the other run's outcome for a call that is rejected here; None if it has none."""
         ...
 
 
 def call_key(tool: Tool, arguments: Mapping[str, JSON]) -> str:
-    """One text for all calls that mean the same, in whatever item the tool stands."""
+    """Return a key that is equal for all calls with the same meaning, whatever the item."""
     return canonical([tool.name, tool.body_parts, dict(arguments)])
 
 
 @dataclass(frozen=True, slots=True)
 class _Tables:
-    """Looks up what was recorded; a model answers what was not, where there is one."""
+    """Looks up recorded results; other calls go to the simulator, if any."""
 
     body: RecordedTable
     simulator: Responder | None
     earlier: dict[str, Outcome]
-    """What the simulator answered before, by `call_key`."""
+    """The simulator's earlier answers, by `call_key`."""
     others: OtherResults | None
 
     async def answer(self, moment: Moment) -> Answer:
@@ -155,7 +155,7 @@ class _Tables:
             if key in self.earlier:
                 return self.earlier[key], ResultOrigin.EARLIER
             outcome = await self.simulator.respond(tool, arguments)
-            # Of two calls at once the first to be answered holds for both.
+            # Of two concurrent calls, the first answer is used for both.
             return self.earlier.setdefault(key, outcome), ResultOrigin.SIMULATED
         made_up = ResultOrigin.TEMPLATE if self.body.made else ResultOrigin.DEFAULT
         return self.body.default, made_up
@@ -163,7 +163,7 @@ class _Tables:
 
 @dataclass(frozen=True, slots=True)
 class _FromOutside:
-    """Asks a stand-in."""
+    """Passes calls to a stand-in."""
 
     responder: Responder
     origin: ResultOrigin | None = None
@@ -173,14 +173,14 @@ class _FromOutside:
 
 
 class _Ends:
-    """Acknowledges an action of the episode; what it does shows in the trace."""
+    """Acknowledges an action on the episode; its effect is in the trace."""
 
     async def answer(self, moment: Moment) -> Answer:
         return Returned('"done"'), None
 
 
 class _ToolChanges:
-    """Brings other tools of the item."""
+    """Offers other tools of the item."""
 
     async def answer(self, moment: Moment) -> Answer:
         on_offer = (*moment.on_offer, *brought(moment.trace, moment.on_offer))
@@ -189,7 +189,7 @@ class _ToolChanges:
 
 @dataclass(frozen=True, slots=True)
 class _SimulatedUser:
-    """The user simulator (`toolhop_env.user`), whose words somebody may change."""
+    """Answers as the user simulator (`toolhop_env.user`), optionally reworded."""
 
     wording: Wording | None = None
 
@@ -216,31 +216,31 @@ def _text(text: str) -> Returned:
 
 @dataclass(frozen=True, slots=True)
 class StandIns:
-    """Whom an episode is given from outside; None where its item needs none."""
+    """Responders passed to an episode from outside; each is None unless the item needs it."""
 
     simulator: Responder | None = None
-    """Answers in the place of tools that are simulated."""
+    """Answers calls of simulated tools."""
     user: Responder | None = None
-    """Answers for the user; where None, the user simulator does (`toolhop_env.user`)."""
+    """Answers for the user; None for the user simulator (`toolhop_env.user`)."""
     described: Responder | None = None
-    """Answers tools that are only described, by results that it makes up."""
+    """Answers calls of tools that are only described, with made-up results."""
     wording: Wording | None = None
-    """Says in other words what the user simulator says; where None, it says it in its own."""
+    """Rewords the user simulator's replies; None to leave them as they are."""
     earlier: dict[str, Outcome] = field(default_factory=dict)
-    """What the simulator answered before in the place of recorded tools, by `call_key`: a call is
-    answered alike whenever it is made."""
+    """The simulator's earlier answers for recorded tools, by `call_key`, so that equal calls get
+    equal answers."""
 
     approver: Approver | None = field(default=None, kw_only=True)
-    """Asked before each call; None where every valid call is run."""
+    """Approves each call; None to run every valid call."""
     others: OtherResults | None = field(default=None, kw_only=True)
-    """Results that hold before those that are recorded with the item."""
+    """Results that take precedence over those recorded with the item."""
 
     def to_rejected(self, raw: RawCall) -> Outcome | None:
-        """What somebody else gave to a call that is rejected here; None where nobody did."""
+        """Return another run's outcome for a call that is rejected here; None if it has none."""
         return self.others.to_rejected(raw) if self.others else None
 
     async def approved(self, episode: str, tool: Tool, call: Call) -> Call | Rejected:
-        """The call, unless who is asked refuses it; the episode's own actions stand."""
+        """Return the call, or its rejection by the approver; the episode's actions always pass."""
         if self.approver is None or isinstance(tool.body, EpisodeAction | ActionChoice):
             return call
         refusal = await self.approver.approve(episode, call)
@@ -249,14 +249,14 @@ class StandIns:
         return Rejected((Problem(ErrorCode.NOT_APPROVED, "", refusal.reason, ""),))
 
     def of(self, tool: Tool, *, single_shot: bool = False) -> BodyResponder:
-        """Who answers a tool's calls, by its body.
+        """Return the responder for a tool's calls, by its body.
 
         Args:
             tool: the tool.
-            single_shot: each action ends the episode: nobody answers it.
+            single_shot: whether each action ends the episode, so that no one answers it.
 
         Raises:
-            MissingResponder: who should is not there.
+            MissingResponder: the stand-in that the tool needs is missing.
         """
         match tool.body:
             case Program():

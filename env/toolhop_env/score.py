@@ -1,6 +1,6 @@
-"""What a finished episode is worth: how it was conducted, and a benchmark's values by measure.
+"""The score of a finished episode: its conduct, and the benchmark's values by measure.
 
-An errored episode has no score; it is counted, and left out of every mean.
+An errored episode has no score; it is counted, but left out of every mean.
 """
 
 from __future__ import annotations
@@ -26,66 +26,66 @@ from toolhop_tools.model import canonical
 from toolhop_tools.notebook_table import table
 
 Parts: TypeAlias = tuple[float, float]
-"""A numerator and a denominator. A mean over episodes is the sum of the numerators by the sum of
-the denominators; for a property that an episode has or has not they are 1 or 0, and 1."""
+"""Numerator and denominator. A mean over episodes is the sum of the numerators over that of the
+denominators; for a property that an episode has or lacks, they are 1 or 0, and 1."""
 Values: TypeAlias = Mapping[str, Parts | None]
-"""By measure. None where this episode has no figure, as without a judge's answer."""
+"""Parts by measure; None if this episode has no value, for example without a judge's answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How an episode went, whatever the benchmark."""
+    """How an episode went, independent of the benchmark."""
 
     ending: Ending
     turns: Count
     calls: Count
-    """Calls of tools; actions of the episode itself, such as a question to the user, are none, and
-    neither are they among the errors."""
+    """Number of tool calls. Actions on the episode, such as a question to the user, do not
+    count, here or among the errors."""
     errors: dict[ErrorCode, Count]
-    """Failed calls by code; a call counts once, under its first problem's code."""
+    """Failed calls by code; a call counts once, under the code of its first problem."""
     repairable: Count
-    """Rejected calls that a lenient parser would have run."""
+    """Number of rejected calls that a lenient parser would have run."""
     input_tokens: Count
     output_tokens: Count
     cost_usd: Amount | None
-    """None where a reply's price is not known."""
+    """None if the price of a reply is unknown."""
     wall_s: Amount
     tool_s: Amount
-    """Seconds that tools ran."""
+    """Seconds during which tools ran."""
     retries: Count
-    """Requests to the model that were sent again."""
+    """Number of repeated requests to the model."""
     prompt_cached_tokens: Count = 0
-    """Of the input tokens, those that the provider had at hand."""
+    """Input tokens that the provider had cached; part of `input_tokens`."""
     reasoning_tokens: Count = 0
-    """Of the output tokens, those of thoughts."""
+    """Output tokens spent on thoughts; part of `output_tokens`."""
     cached_replies: Count = 0
-    """Replies that a response cache gave; nothing of them is in the tokens and the cost above."""
+    """Number of replies from a response cache; tokens and cost above exclude them."""
     saved_input_tokens: Count = 0
-    """Those replies' tokens."""
+    """Tokens of the cached replies."""
     saved_output_tokens: Count = 0
     saved_usd: Amount | None = 0.0
-    """What those cost when they were asked for; None where a price is not known."""
+    """Original cost of the cached replies; None if a price is unknown."""
     cut_replies: Count = 0
-    """Replies that reached the limit of their tokens."""
+    """Number of replies that reached their token limit."""
     repeated_failures: Count = 0
-    """Failed calls of which an equal one failed before: the same tool, equal arguments."""
+    """Number of failed calls that repeat an earlier failed call: same tool, equal arguments."""
     tools_unseen: bool = False
-    """The first prompt was too short to hold the tools sent with it (`toolhop_env.offered`)."""
+    """Whether the first prompt was too short for the tools sent with it (`toolhop_env.offered`)."""
 
     @property
     def malformed_call(self) -> bool:
-        """Whether a call was written in a form that is not read."""
+        """Whether a call was written in a form that is not recognised."""
         return self.ending is Ending.MALFORMED_CALL or ErrorCode.MALFORMED_CALL in self.errors
 
     @property
     def failed_calls(self) -> int:
-        """Calls that failed, by whatever code."""
+        """Number of failed calls, whatever the code."""
         return sum(self.errors.values())
 
 
 @lru_cache(4096)
 def _kept(parts: Parts) -> Parts:
-    """Equal parts as one: read back from thousands of episodes most are the same few."""
+    """Check the parts and share equal ones, as most of thousands of episodes are the same few."""
     if not all(abs(part) <= MOST for part in parts):
         raise ValueError(f"a part of a figure is beyond {MOST:,}")
     return parts
@@ -93,14 +93,14 @@ def _kept(parts: Parts) -> Parts:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a finished episode is worth."""
+    """The score of a finished episode."""
 
     conduct: Conduct
     values: dict[str, Annotated[Parts, AfterValidator(_kept)] | None]
-    """By the name of a measure of the episode's benchmark."""
+    """Parts by the names of the benchmark's measures."""
 
     def __repr__(self) -> str:
-        """The values, without the conduct."""
+        """Return the values, without the conduct."""
         return f"<Score {', '.join(f'{name} {value}' for name, value in self._shown)}>"
 
     def _repr_html_(self) -> str:
@@ -112,7 +112,7 @@ class Score:
         return [(name, "-" if one is None else f"{one:.4g}") for name, one in found.items()]
 
     def value(self, name: str) -> float | None:
-        """Numerator by denominator of one measure; None where there is no figure.
+        """Return numerator over denominator of one measure; None if there is no value.
 
         Raises:
             KeyError: the benchmark has no value of that name.
@@ -123,7 +123,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Errored:
-    """A fault of ours broke the episode, or it never ended: it is not scored."""
+    """The verdict on an episode that failed through our fault or never ended: it has no score."""
 
     reason: str
 
@@ -132,7 +132,7 @@ Verdict: TypeAlias = Score | Errored
 
 
 def conduct(trace: Trace, ended: Ended) -> Conduct:
-    """How the episode of a finished trace went."""
+    """Return the conduct of a finished trace."""
     calls = trace.tool_calls
     cached = [event.reply for event in trace.replies if event.reply.origin is Origin.CACHED]
     paid = [event.reply for event in trace.replies if event.reply.origin is not Origin.CACHED]
@@ -161,8 +161,9 @@ def conduct(trace: Trace, ended: Ended) -> Conduct:
 
 
 def repeated_failures(calls: Iterable[Called]) -> int:
-    """How many of the calls failed after an equal one had failed. Arguments that are not JSON are
-    equal where their text is.
+    """Count the calls that failed after an equal one had failed.
+
+    Arguments that are not JSON are compared as texts.
     """
     failed = [call.raw for call in calls if call.error is not None]
     return len(failed) - len({(raw.name, _arguments(raw.arguments)) for raw in failed})
@@ -176,12 +177,12 @@ def _arguments(text: str) -> str:
 
 
 def holds_answer(call: Called, answer: str) -> bool:
-    """Whether a call succeeded and its result is `answer`, or has it as a leaf (by value)."""
+    """Whether a call succeeded and its result equals `answer`, or has it as a leaf (by value)."""
     if call.error is not None or not isinstance(call.outcome, Returned):
         return False
     return holds(result_value(call.outcome), answer)
 
 
 def has_repair(call: Called) -> bool:
-    """Whether the call was rejected, and a lenient parser would have run it."""
+    """Whether the call was rejected although a lenient parser would have run it."""
     return getattr(call.verdict, "repair", None) is not None

@@ -1,4 +1,4 @@
-"""What an episode is played under, and the first event of its trace, which says it."""
+"""The settings of an episode, and the first event of its trace, which records them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toolhop_tools.model import Item, Tool
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What describes an episode beside its item; all of it goes into the trace."""
+    """Everything that defines an episode besides its item; all of it is recorded in the trace."""
 
     agent: str = "unnamed"
     mode: str = "mandatory"
@@ -28,31 +28,31 @@ class Setting:
     seed: int = 0
     attempt: int = 1
     messages: tuple[SystemMessage | UserMessage, ...] = ()
-    """The prompt; the item's question alone where none is given."""
+    """The prompt; if empty, the item's question alone."""
     offer_tools: bool = True
-    """Whether the item's tools can be called; not so in direct mode."""
+    """Whether the item's tools can be called; False in direct mode."""
     answer_malformed: bool = False
-    """A reply that holds a call in a wrong form gets feedback, where it else ends the episode."""
+    """Whether a malformed call gets feedback; otherwise it ends the episode."""
     single_reply: bool = False
-    """Planning: the first reply is the answer, whatever it holds, and no call is read in it."""
+    """Planning: the first reply is the answer whatever it says, and no calls are read."""
     single_shot: bool = False
-    """Asking the user and changing the tools end the episode, as giving up does."""
+    """Whether asking the user and changing the tools end the episode, as giving up does."""
     perturbation: str = "as-is"
-    """How the item's tools are shown: the item is made so, this is its label."""
+    """Label of the perturbation of the item's tools; the item is already perturbed."""
     limits: EpisodeLimits = field(default_factory=EpisodeLimits)
 
 
 def started(
     item: Item, setting: Setting, name: str, tools: Iterable[Tool], resume_from: Trace | None
 ) -> Started:
-    """The first event of an episode.
+    """Return the first event of an episode.
 
     Args:
-        item: what is played.
-        setting: what it is played under.
-        name: the episode's id.
-        tools: those on offer, in the order shown.
-        resume_from: turns of another episode that become its own, if any.
+        item: the item to play.
+        setting: the settings of the episode.
+        name: id of the episode.
+        tools: the tools on offer, in the order shown.
+        resume_from: turns of another episode to continue from, if any.
     """
     offered = tuple(tools)
     text = setting.call_format is CallFormat.TEXT
@@ -76,7 +76,7 @@ def started(
         benchmark=item.benchmark,
         answer_malformed=setting.answer_malformed,
         single_shot=setting.single_shot,
-        # What goes beside the messages.
+        # In the text format, schemas are part of the messages.
         tool_chars=0 if text else sum(shown_chars(tool.schema) for tool in offered),
     )
     if resume_from is None:
@@ -92,10 +92,10 @@ def started(
 
 
 def check_resumable(trace: Trace, item: Item, setting: Setting) -> None:
-    """See whether an episode of `item` can go on from the turns of `trace`.
+    """Check that an episode of `item` can continue from the turns of `trace`.
 
     Raises:
-        ValueError: it cannot; says why.
+        ValueError: it cannot; the message says why.
     """
     begun = trace.started
     if begun.item_digest != item.digest:
@@ -115,7 +115,7 @@ def check_resumable(trace: Trace, item: Item, setting: Setting) -> None:
     if turn:
         answered = [call for call in trace.calls if call.turn == turn]
         wanted = len(read_calls(begun.call_format, trace.replies[-1].reply, turn))
-        if not wanted and answered:  # a malformed call, which is read as none
+        if not wanted and answered:  # a malformed call, which `read_calls` ignores
             wanted = 1
         if not 0 < wanted == len(answered):
             what = "answers" if not wanted else "was cut off"

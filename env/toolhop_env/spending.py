@@ -1,8 +1,7 @@
-"""What replies took: what was paid for them, and what a response cache saved.
+"""Tokens and cost of replies: what was paid, and what a response cache saved.
 
-A reply is paid for where it is asked. One that was taken from a response cache costs nothing
-again; its figures are counted apart, as saved. Turns that were kept from another episode were
-paid for there.
+A reply is paid for when it is requested. A reply from a response cache costs nothing; its figures
+are counted separately, as saved. Turns adopted from another episode were paid for there.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ class Spent:
     """Sums over replies. They can be added: ``Spent() + one + other``."""
 
     replies: Count = 0
-    """Replies that were asked for."""
+    """Number of replies requested."""
     requests: Count = 0
-    """The same with the requests that failed before them."""
+    """Number of requests: those replies, and the failed requests before them."""
     input_tokens: Count = 0
     output_tokens: Count = 0
     prompt_cached_tokens: Count = 0
-    """Of the input tokens, those that the provider had at hand."""
+    """Input tokens that the provider had cached; part of `input_tokens`."""
     reasoning_tokens: Count = 0
-    """Of the output tokens, those of thoughts."""
+    """Output tokens spent on thoughts; part of `output_tokens`."""
     cost_usd: Amount | None = 0.0
-    """None where the price of a reply is not known."""
+    """None if the price of a reply is unknown."""
     cached_replies: Count = 0
-    """Replies that a response cache gave."""
+    """Number of replies from a response cache."""
     saved_tokens: Count = 0
-    """Input and output tokens of those."""
+    """Input and output tokens of the cached replies."""
     saved_usd: Amount | None = 0.0
-    """What those cost when they were asked for; None where a price is not known."""
+    """Original cost of the cached replies; None if a price is unknown."""
     calls: Count = 0
-    """Tool calls, the rejected ones included."""
+    """Number of tool calls, including rejected ones."""
 
     @property
     def tokens(self) -> int:
@@ -57,7 +56,7 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 
 def spent_on(replies: Iterable[Reply], calls: int = 0) -> Spent:
-    """What `replies` took. One from the attempt before was paid for there, and counts nowhere."""
+    """Add up `replies`. Replies of a resumed attempt were paid for there and are ignored."""
     asked, cached = [], []
     for reply in replies:
         if reply.origin is Origin.CACHED:
@@ -80,14 +79,14 @@ def spent_on(replies: Iterable[Reply], calls: int = 0) -> Spent:
 
 
 def spent(trace: Trace) -> Spent:
-    """What this attempt itself took: turns kept from another one were paid for there."""
+    """Return the attempt's own spending; turns adopted from another were paid for there."""
     kept = trace.started.prefix_turns
     own = [event.reply for event in trace.replies if event.turn > kept]
     return spent_on(own, sum(call.turn > kept for call in trace.tool_calls))
 
 
 def cost_of(replies: Iterable[Reply]) -> float | None:
-    """Sum of the prices; None where one is not known."""
+    """Return the sum of the prices; None if any is unknown."""
     costs = [reply.usage.cost_usd for reply in replies]
     known = [cost for cost in costs if cost is not None]
     return math.fsum(known) if len(known) == len(costs) else None

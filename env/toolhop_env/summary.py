@@ -1,6 +1,6 @@
-"""From the attempts of many episodes to the figures of a report, with standard errors.
+"""Aggregation of attempts into the figures of a report, with standard errors.
 
-Errored episodes enter no mean; they are counted.
+Errored episodes are counted, but excluded from every mean.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Group:
     call_format: CallFormat
     perturbation: str = "as-is"
     part: str = ""
-    """The value of a facet that they are split by; empty where they are not."""
+    """Value of the facet by which episodes are grouped; empty if they are not."""
     judge: str = ""
-    """Whose answers the figures are made of: those of several judges are never pooled."""
+    """Judge whose answers the figures use; answers of several judges are never pooled."""
 
     @classmethod
     def of(cls, one: Attempt, part: str = "") -> Group:
-        """The group that an attempt belongs to."""
+        """Return the group that an attempt belongs to."""
         return cls(
             one.benchmark, one.agent, one.mode, one.feedback, one.call_format,
             one.perturbation, part, one.judge,
@@ -51,55 +51,55 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The figures of one agent in one mode, asked and shown its tools in one way."""
+    """The figures of one group of episodes."""
 
     group: Group
     episodes: int
     errored: int
     figures: Mapping[str, Estimate | None]
-    """By measure: the benchmark's own in their order, then those of conduct."""
+    """Estimates by measure: the benchmark's measures in their order, then those of conduct."""
     errors: Mapping[ErrorCode, int]
     endings: Mapping[Ending, int]
     spent: Spent
-    """What the scored episodes took in all, turns of a resumed prefix included."""
+    """Total spending of the scored episodes, including turns of a resumed prefix."""
     proven: int | None = None
-    """Scored episodes of items that certificates prove; None where none is known."""
+    """Number of scored episodes of items proven by certificates; None if nothing is known."""
     no_official: int = 0
-    """Scored episodes without any official figure, though the benchmark has such measures."""
+    """Number of scored episodes without any official figure, if the benchmark has such measures."""
     no_reply: int = 0
-    """Scored episodes without any reply, such as those that a file of answers lacks."""
+    """Number of scored episodes with no reply, for example items missing from an answer file."""
     figures_proven: Mapping[str, Estimate | None] = field(default_factory=dict)
-    """The answer measures over those."""
+    """Estimates of the answer measures over the proven items."""
     passes: Mapping[str, Mapping[str, Sequence[PassRate]]] = field(default_factory=dict)
-    """By binary answer measure and kind (pass@k, pass^k): the rates by k. Empty where no item was
-    tried twice."""
+    """Pass rates by k, for each binary answer measure and kind (pass@k, pass^k). Empty if no
+    item was tried twice."""
     totals: Totals = field(default_factory=dict)
-    """Of the same agent over all its modes: the same in each mode's summary."""
+    """Totals of the agent over all its modes; the same in each mode's summary."""
 
     @property
     def benchmark(self) -> Benchmark:
-        """Whose measures the figures are."""
+        """The benchmark that defines these measures."""
         return named(self.group.benchmark)
 
 
 class Summing:
-    """Figures of attempts that are taken in one by one; of each item its sums alone are kept."""
+    """Streaming aggregation: add attempts one at a time; only per-item sums are stored."""
 
     def __init__(self) -> None:
         self._groups: dict[Group, dict[tuple[object, ...], ItemSums]] = defaultdict(dict)
 
     def add(self, one: Attempt, rank: Rank, part: str = "") -> None:
-        """Take in an attempt. Every one counts: reduce them first (`toolhop_env.attempt.counting`).
+        """Add an attempt. Every attempt counts: reduce them first (`toolhop_env.attempt.counting`).
 
         Args:
             one: the attempt.
-            rank: where it stands; groups are shown in the order of their first ones.
-            part: what else its group is split by.
+            rank: position of the attempt; groups appear in the order of their first attempts.
+            part: value by which its group is split further.
         """
         add(self._groups[Group.of(one, part)], one, rank)
 
     def summaries(self) -> list[Summary]:
-        """Figures by benchmark, agent, mode, feedback, call format, perturbation and judge."""
+        """Return a summary for each group of attempts."""
         groups = {name: [*items.values()] for name, items in self._groups.items()}
         whole: dict[Group, list[ItemSums]] = defaultdict(list)
         for name, items in groups.items():
@@ -111,8 +111,9 @@ class Summing:
         ]
 
     def by_facet(self, group: Group) -> dict[str, list[Summary]]:
-        """The figures of one group for each value of each facet that its items have, without
-        totals.
+        """Return the summaries of one group by facet, one for each value that its items have.
+
+        They have no totals.
         """
         items = [*self._groups.get(group, {}).values()]
         found: dict[str, list[Summary]] = {}
@@ -125,7 +126,7 @@ class Summing:
 
 
 def _by_rank(groups: Mapping[Group, list[ItemSums]]) -> list[tuple[Group, list[ItemSums]]]:
-    """Groups in the order of their first attempts, and so the items of each."""
+    """Sort groups by their first attempts, and likewise the items of each."""
     ordered = [(name, sorted(items, key=lambda one: one.first)) for name, items in groups.items()]
     return sorted(ordered, key=lambda group: group[1][0].first)
 
@@ -133,14 +134,14 @@ def _by_rank(groups: Mapping[Group, list[ItemSums]]) -> list[tuple[Group, list[I
 def summarize(
     attempts: Iterable[Attempt], part: Callable[[Attempt], str] = lambda _: ""
 ) -> list[Summary]:
-    """Figures by benchmark, agent, mode, feedback, call format, perturbation and judge, in order
-    of appearance.
+    """Return a summary per benchmark, agent, mode, feedback, call format, perturbation and judge.
 
-    Every attempt counts: reduce them first (`toolhop_env.attempt.counting`).
+    Summaries are in order of appearance. Every attempt counts: reduce them first
+    (`toolhop_env.attempt.counting`).
 
     Args:
-        attempts: those of which the figures are made.
-        part: what else an attempt's figures are split by.
+        attempts: the attempts to summarize.
+        part: returns a value by which attempts are split further.
     """
     found = Summing()
     for number, one in enumerate(attempts):
@@ -149,8 +150,9 @@ def summarize(
 
 
 def summarize_run(attempts: Iterable[Attempt]) -> list[Summary]:
-    """The same of the attempts of one run, in the order of their numbers and files: groups stand
-    alike however traces are packed.
+    """Summarize the attempts of one run, in the order of their numbers and files.
+
+    The order of groups thus does not depend on which traces are packed.
     """
     found = Summing()
     for one in attempts:
@@ -187,7 +189,7 @@ def _summary(name: Group, items: Sequence[ItemSums]) -> Summary:
 def _passes(
     benchmark: Benchmark, items: Sequence[ItemSums]
 ) -> dict[str, dict[str, list[PassRate]]]:
-    """Over the items, each with all its scored tries; those with fewer than k are left out."""
+    """Return the pass rates over items, each with all its scored tries."""
     found: dict[str, dict[str, list[PassRate]]] = {}
     for measure in benchmark.answer_measures:
         tried: dict[str, tuple[int, int]] = {}
@@ -206,7 +208,7 @@ def _passes(
 
 
 def _total(prices: Iterable[list[float] | None]) -> float | None:
-    """Their sum, whatever their order; None where one is not known."""
+    """Return the sum of all prices, independent of their order; None if any is unknown."""
     given = list(prices)
     known = [price for some in given if some is not None for price in some]
     return None if None in given else math.fsum(known)

@@ -1,7 +1,7 @@
-"""Scores of many episodes as sums by item: exact, and no larger for more epochs.
+"""Scores of many episodes as exact per-item sums, whose size does not grow with epochs.
 
-A figure needs of each item its sums alone. They are kept as few numbers that add up to them without
-rounding, so that figures are those of all scores at once, in whatever order these come.
+Figures need only the sums of each item. They are stored as a few numbers that add up to them
+without rounding, so that figures equal those of all scores at once, in any order.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from toolhop_env.trace import Ending
 from toolhop_env.verdicts import ErrorCode
 
 HELD = 8
-"""Scores of an item that are held before they are summed: where items are tried once, nothing is
-smaller than the score itself."""
+"""Scores of an item that are held before they are summed; if items are tried once, the score
+itself is the smallest form."""
 
 Rank: TypeAlias = tuple[int, int, str]
-"""Where an attempt stands among others."""
+"""Position of an attempt among others, for sorting."""
 Code = TypeVar("Code", ErrorCode, Ending)
 
 
 @dataclass(slots=True)
 class ItemSums:
-    """All attempts at one item, of one agent in one mode and so on."""
+    """Sums over the attempts at one item in one group (agent, mode and so on)."""
 
     benchmark: Benchmark
     item: str
@@ -39,34 +39,34 @@ class ItemSums:
     mode: str
     facets: Mapping[str, str]
     first: Rank
-    """Of its attempts."""
+    """Rank of the item's first attempt."""
     attempts: int = 0
     scored: int = 0
     certified: bool = False
-    """Whether it is known if the item is proven."""
+    """Whether it is known whether the item is proven."""
     proven: bool = False
     no_official: int = 0
     no_reply: int = 0
     spent: Spent = field(default_factory=Spent)
-    """Without costs."""
+    """Spending of the summed scores, without costs."""
     errors: dict[ErrorCode, tuple[int, Rank]] = field(default_factory=dict)
-    """How often each was met, and where first."""
+    """Count of each error code, and the rank at which it first occurred."""
     endings: dict[Ending, tuple[int, Rank]] = field(default_factory=dict)
     costs: list[float] | None = field(default_factory=list)
-    """Numbers that add up to the cost; None where a price is not known."""
+    """Numbers that add up to the cost; None if a price is unknown."""
     saved: list[float] | None = field(default_factory=list)
     _held: list[Score] = field(default_factory=list)
     _sums: dict[str, tuple[list[float], list[float]]] = field(default_factory=dict)
-    """By measure, numerators and denominators of what is not held any more."""
+    """Numerators and denominators by measure, for the scores no longer held."""
     _tries: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, one: Attempt, rank: Rank) -> ItemSums:
-        """Of the item of an attempt, without any yet."""
+        """Create empty sums for the item of an attempt."""
         return cls(named(one.benchmark), one.item, one.cluster, one.mode, one.facets, rank)
 
     def add(self, one: Attempt, rank: Rank) -> None:
-        """Take in an attempt."""
+        """Add an attempt."""
         self.attempts += 1
         self.first = min(self.first, rank)
         self.certified = self.certified or one.proven is not None
@@ -87,7 +87,7 @@ class ItemSums:
             self._sum_up()
 
     def parts(self, measure: Measure) -> tuple[list[float], list[float]]:
-        """Numbers that add up to the numerators of a measure, and to its denominators."""
+        """Return numbers that add up to a measure's numerators, and to its denominators."""
         held = [
             found for one in self._held if (found := measure.of(one)) and (found[1] or measure.zero)
         ]
@@ -95,13 +95,13 @@ class ItemSums:
         return [*above, *(y for y, _ in held)], [*below, *(x for _, x in held)]
 
     def tries(self, measure: Measure) -> tuple[int, int]:
-        """Of a binary answer measure: tries with a figure, and those that succeeded."""
+        """Return the numbers of tries and of successes for a binary answer measure."""
         held = [bool(found[0]) for one in self._held if (found := measure.of(one)) is not None]
         tries, right = self._tries.get(measure.name, (0, 0))
         return tries + len(held), right + sum(held)
 
     def tokens(self) -> Spent:
-        """What the scored episodes took in all, without costs."""
+        """Return the total spending of the scored episodes, without costs."""
         return self.spent + _spent([one.conduct for one in self._held])
 
     def _sum_up(self) -> None:
@@ -117,12 +117,12 @@ class ItemSums:
 
 
 def in_run(one: Attempt) -> Rank:
-    """Where an attempt stands among those of its run, however they are stored."""
+    """Return the rank of an attempt in its run, independent of how traces are stored."""
     return 0, one.attempt, one.file
 
 
 def exact(values: Sequence[float]) -> list[float]:
-    """A few numbers with the very sum of many: its value, then what rounding took from it."""
+    """Return a few numbers with exactly the same sum: its rounded value, then the remainders."""
     found: list[float] = []
     while left := math.fsum([*values, *(-one for one in found)]):
         found.append(left)
@@ -132,7 +132,7 @@ def exact(values: Sequence[float]) -> list[float]:
 
 
 def in_order(counts: Iterable[Mapping[Code, tuple[int, Rank]]]) -> dict[Code, int]:
-    """Counts of several items, those first that were met first."""
+    """Add up the counts of several items, ordered by first occurrence."""
     whole: dict[Code, tuple[int, Rank]] = {}
     for of_one in counts:
         for name, (count, rank) in of_one.items():
@@ -145,7 +145,7 @@ def _more(before: tuple[int, Rank] | None, count: int, rank: Rank) -> tuple[int,
 
 
 def _with(prices: list[float] | None, price: float | None) -> list[float] | None:
-    """The same sum with one more, in few numbers; None where one is not known."""
+    """Add a price to numbers with the same sum, keeping them few; None if any price is unknown."""
     if prices is None or price is None:
         return None
     if price:
@@ -159,7 +159,7 @@ def _has_no_official(benchmark: Benchmark, score: Score) -> bool:
 
 
 def _spent(conducts: Sequence[Conduct]) -> Spent:
-    """What episodes took in all, without costs."""
+    """Return the total spending of episodes, without costs."""
     return Spent(
         replies=sum(one.turns - one.cached_replies for one in conducts),
         requests=sum(one.turns - one.cached_replies + one.retries for one in conducts),
@@ -173,7 +173,7 @@ def _spent(conducts: Sequence[Conduct]) -> Spent:
 
 
 def sums_of(attempts: Iterable[Attempt]) -> list[ItemSums]:
-    """Attempts of one benchmark as the sums of their items, each in its mode."""
+    """Return the sums of attempts of one benchmark, by item and mode."""
     found: dict[tuple[object, ...], ItemSums] = {}
     for number, one in enumerate(attempts):
         add(found, one, (number, 0, ""))
@@ -181,7 +181,7 @@ def sums_of(attempts: Iterable[Attempt]) -> list[ItemSums]:
 
 
 def add(items: dict[tuple[object, ...], ItemSums], one: Attempt, rank: Rank) -> None:
-    """Take in an attempt with others at its item, in its mode."""
+    """Add an attempt to the sums of its item and mode."""
     key = (one.item, one.cluster, one.mode, *sorted(one.facets.items()))
     if key not in items:
         items[key] = ItemSums.of(one, rank)

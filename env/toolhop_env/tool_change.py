@@ -1,8 +1,8 @@
-"""Which tools come when an agent asks for others: retrieval among those that an item holds back.
+"""Choice of the tools that an agent gets when it asks for others: retrieval among held-back tools.
 
-An item holds tools that are not on offer: a reserve that fits the question, where it has one, and
-further tools that do not. What an agent says that it needs is compared with the texts of all of
-them and of those on offer, by TF-IDF. No model is asked, and equal requests bring equal tools.
+An item may hold back a reserve of tools that fits the question, and further tools that do not. The
+agent's stated need is compared with the texts of all of them and of the tools on offer, by TF-IDF.
+No model is used, and equal requests yield equal tools.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from toolhop_tools.model import ActionChoice, EpisodeAction, Item, Tool
 from toolhop_tools.scenarios.label import reserve_of
 
 NEW = "new_tools"
-"""The field of what a change of tools returns."""
+"""Name of the result's field with the new tools."""
 FIRST = 5
-"""Places of the ranking in which a tool of the reserve has to stand for the reserve to come; and
-the most further tools that come at a time."""
+"""Rank that a tool of the reserve must reach for the reserve to be offered; also the maximum
+number of further tools offered at a time."""
 LEAST = 0.1
-"""Cosine below which a tool is not like a need: an item has few tools, so that some of the reserve
-is among the first of any ranking. With the item's question as need the reserve comes in 42 of 43
-built-in items and in 38 of 38 of ToolHop; with the question of another item, in 13 and in 17."""
+"""Minimum cosine similarity of a tool to a need. An item has few tools, so without a minimum
+part of the reserve would rank among the first for any need. With the item's question as the
+need, the reserve is offered in 42 of 43 built-in items and in 38 of 38 of ToolHop; with another
+item's question, in 13 and in 17."""
 
 
 def held_back(item: Item, on_offer: Collection[str]) -> tuple[str, ...]:
-    """Names of the tools that can come: the reserve, and those of no hop."""
+    """Return the names of the tools that can be offered later: the reserve, and those of no hop."""
     reserve, of_hops = set(reserve_of(item)), {hop.tool.name for hop in item.hops}
     return tuple(
         name
@@ -41,12 +42,12 @@ def _acts(tool: Tool) -> bool:
 
 
 def change(item: Item, on_offer: Sequence[str], arguments: Mapping[str, JSON]) -> Returned:
-    """What an agent reads that asks for other tools: their names, descriptions and parameters.
+    """Return the result of asking for other tools: their names, descriptions and parameters.
 
     Args:
-        item: whose tools they are.
-        on_offer: names of the tools that it has, or that come anyhow.
-        arguments: of the call: ``need``, or any texts.
+        item: the item that has the tools.
+        on_offer: names of the tools on offer, or about to be.
+        arguments: arguments of the call: ``need``, or any texts.
     """
     texts = [value for value in arguments.values() if isinstance(value, str)]
     names = coming(item, on_offer, str(arguments.get("need", " ".join(texts))))
@@ -55,7 +56,7 @@ def change(item: Item, on_offer: Sequence[str], arguments: Mapping[str, JSON]) -
 
 
 def brought(trace: Trace, on_offer: Collection[str]) -> tuple[str, ...]:
-    """Names of the tools that the last turn's calls bring, and that are not on offer yet."""
+    """Return the names of the new tools that the last turn's calls bring."""
     found: list[str] = []
     for event in reversed(trace.events):
         if isinstance(event, Replied):
@@ -73,10 +74,10 @@ def _named(call: Called) -> list[str]:
 
 
 def coming(item: Item, on_offer: Sequence[str], need: str) -> tuple[str, ...]:
-    """Names of the tools that come, by name: their order tells nothing of the way to the answer.
+    """Return the names of the tools to offer, sorted, so that their order reveals nothing.
 
-    The reserve comes as a whole, if one of its tools is among the `FIRST` and as like `need` as
-    `LEAST` says; else up to `FIRST` further tools, the most like it first.
+    The reserve is offered as a whole if one of its tools is among the `FIRST` and at least `LEAST`
+    similar to `need`; otherwise up to `FIRST` further tools, the most similar ones.
     """
     held = held_back(item, on_offer)
     if not held:

@@ -1,8 +1,8 @@
-"""Everything that happened in an episode, as an append-only list of events.
+"""The complete record of an episode, as an append-only list of events.
 
 A trace is enough to score the episode again, to rebuild the conversation, to run its calls again
-and to go on from any point, without asking an agent or reading the data set. Its file has one
-JSON object a line; the first is `started`, and the episode is finished where the last is `ended`.
+and to continue from any point, without calling an agent or reading the data set. Its file has one
+JSON object per line; the first is `started`, and the episode is finished if the last is `ended`.
 """
 
 from __future__ import annotations
@@ -37,57 +37,57 @@ from toolhop_tools.model import EpisodeAction
 from toolhop_tools.notebook_table import table
 
 FORMAT = len(STEPS) + 1
-"""Version of the trace file. Readers upgrade older ones and refuse newer ones."""
+"""Version of the trace file format. Readers upgrade older traces and reject newer ones."""
 
 
 class Ending(StrEnum):
-    """Why an episode ended. An answer is one thing, running out is another."""
+    """Why an episode ended."""
 
     ANSWERED = "answered"
-    """The agent replied without a call, or finished by an action."""
+    """The agent replied without a call, or called the finish action."""
     MALFORMED_CALL = "malformed_call"
-    """The last reply holds a call in a form that is not read (`toolhop_env.malformed`): no answer,
-    though the published evaluators take it for one."""
+    """The last reply has a malformed call (`toolhop_env.malformed`). It is not an answer,
+    although the published evaluators take it for one."""
     CUT_IN_THOUGHT = "cut_in_thought"
-    """The last reply reached the limit of its tokens while the model thought: it said nothing."""
+    """The last reply reached its token limit before the model said anything but thoughts."""
     GAVE_UP = "gave_up"
-    """The agent gave up by an action."""
+    """The agent called the give-up action."""
     OUT_OF_TURNS = "out_of_turns"
     OUT_OF_CALLS = "out_of_calls"
     OUT_OF_TOKENS = "out_of_tokens"
     OUT_OF_TIME = "out_of_time"
     OUT_OF_COST = "out_of_cost"
     OUT_OF_CONTEXT = "out_of_context"
-    """The conversation no longer fits the model."""
+    """The conversation no longer fits the model's context."""
     STOPPED = "stopped"
-    """Whoever drives the episode ended it."""
+    """The code that drives the episode ended it."""
     ERRORED = "errored"
-    """A fault of ours: not scored, may be played again."""
+    """The episode failed through our fault: it is not scored, and may be played again."""
 
 
 class ResultOrigin(StrEnum):
-    """Where a result came from that no program gave.
+    """Origin of a result that no program returned.
 
-    The first six are of recorded and described tools (`toolhop_tools.model.Body`), the others of
+    The first six are for recorded and described tools (`toolhop_tools.model.Body`), the others for
     questions to the user.
     """
 
     RECORDED = "recorded"
-    """It was recorded for these arguments."""
+    """Recorded for these arguments."""
     EARLIER = "earlier"
-    """A model made it up for the same call, earlier in the run."""
+    """Made up by a model for the same call, earlier in the run."""
     SIMULATED = "simulated"
-    """A model made it up."""
+    """Made up by a model."""
     TEMPLATE = "template"
-    """It is made up in the form of the tool's results."""
+    """Made up in the form of the tool's results."""
     DEFAULT = "default"
-    """What the tool gives for any other arguments."""
+    """The tool's default result for any other arguments."""
     FILE = "file"
-    """It stands in the file of answers that is played."""
+    """Taken from the file of answers being replayed."""
     RULE = "rule"
-    """The user simulator's rule says so, in its own words (`toolhop_env.user`)."""
+    """The user simulator's rule, in its own words (`toolhop_env.user`)."""
     WORDED = "worded"
-    """The rule says so, and a model put it in other words."""
+    """The user simulator's rule, reworded by a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,13 @@ class Started:
     """The first event."""
 
     episode: str
-    """Unique in the run."""
+    """Name of the episode, unique in the run."""
     item: str
     item_digest: str
     question: str
     gold: JSON
-    """What the benchmark's scorer needs of the item, in the benchmark's own form. It is in the
-    trace; neither an agent nor the sandbox sees it."""
+    """What the benchmark's scorer needs of the item, in the benchmark's own form. Stored in the
+    trace; neither the agent nor the sandbox sees it."""
     agent: str
     mode: str
     call_format: CallFormat
@@ -111,33 +111,34 @@ class Started:
     messages: tuple[SystemMessage | UserMessage, ...]
     """The prompt."""
     tools: tuple[str, ...]
-    """Names of the tools on offer at first."""
+    """Names of the tools on offer in the first turn."""
     at: str
-    """UTC time, ISO 8601."""
+    """UTC time in ISO 8601."""
     attempt: Count = 1
     parent: str = ""
-    """The episode whose first turns were kept (`Episode`, `resume_from`); empty for none."""
+    """Episode whose first turns this one adopted (`Episode`, `resume_from`); empty if none."""
     prefix_turns: Count = 0
-    """Turns that were played in `parent`. They stand here as they were, but for the feedback level:
-    the branch of an ablation has the feedback to them in its own (`toolhop_env.fork`)."""
+    """Number of turns that were played in `parent`. They are recorded here unchanged except for
+    the feedback level: a branch of an ablation shows their feedback at its own
+    (`toolhop_env.fork`)."""
     perturbation: str = "as-is"
-    """How the item's tools were shown (`toolhop_tools.perturb`)."""
+    """How the item's tools were altered (`toolhop_tools.perturb`)."""
     benchmark: str = "toolhop"
-    """Whose scorer the gold is for."""
+    """Benchmark whose scorer the gold is for."""
     answer_malformed: bool = False
-    """A malformed call gets feedback, and the episode goes on."""
+    """Whether a malformed call gets feedback instead of ending the episode."""
     single_shot: bool = False
-    """Each action ends the episode, as in RelyToolBench's released runs: nobody answers it."""
+    """Whether each action ends the episode, unanswered, as in RelyToolBench's released runs."""
     tool_chars: Count = 0
-    """Characters that the tools' schemas come to at least, in whatever form a model is shown them
-    (`toolhop_env.offered`); 0 where none go beside the messages, and in older traces."""
+    """Minimum number of characters of the tools' schemas in any form that a model may see
+    (`toolhop_env.offered`); 0 if no schemas are sent with the messages, and in older traces."""
     format: int = FORMAT
     kind: Literal["started"] = "started"
 
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """An agent's turn, as it came."""
+    """An agent's turn, as received."""
 
     turn: Count
     reply: Reply
@@ -152,24 +153,24 @@ class Called:
     raw: RawCall
     verdict: Annotated[Call | Rejected, Field(union_mode="left_to_right")]
     outcome: Annotated[Outcome, Field(discriminator="kind")] | None
-    """None for a rejected call, unless a file of answers holds a response to it."""
+    """None for a rejected call, unless a replayed file of answers has a response to it."""
     level: Verbosity
     feedback: str
     error: ErrorCode | None
     hop: Count | None
-    """Index (from 0) of the hop whose tool this is; the first, if several have the tool."""
+    """Index, from 0, of the first hop with this tool; None if no hop has it."""
     wall_s: Amount
-    """Seconds until it was answered; 0 where nothing ran."""
+    """Seconds until the call was answered; 0 if nothing ran."""
     action: EpisodeAction | None = None
-    """Where the tool is an action of the episode itself: which."""
+    """The action on the episode, if the tool is one; else None."""
     origin: ResultOrigin | None = None
-    """Of a recorded or described tool's result, and of the user simulator's; None for other tools,
-    where somebody else answers for the user, and where the call was rejected."""
+    """Origin of the result of a recorded or described tool, or of the user simulator; None for
+    other tools, if someone else answers for the user, and if the call was rejected."""
     kind: Literal["called"] = "called"
 
     @property
     def ends(self) -> Ending | None:
-        """How the call ends the episode, where it is an action that does."""
+        """The ending, if the call is an action that ends the episode; else None."""
         match self.action:
             case EpisodeAction.FINISH:
                 return Ending.ANSWERED
@@ -181,7 +182,7 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackSet:
-    """The feedback level was changed from here on."""
+    """The feedback level changes from here on."""
 
     level: Verbosity
     kind: Literal["feedback_set"] = "feedback_set"
@@ -189,7 +190,7 @@ class FeedbackSet:
 
 @dataclass(frozen=True, slots=True)
 class ToolsChanged:
-    """Other tools are on offer from the next turn on."""
+    """The tools on offer change from the next turn on."""
 
     tools: tuple[str, ...]
     """Names of all tools on offer, in the order shown."""
@@ -204,7 +205,7 @@ class Ended:
     wall_s: Amount
     """Seconds from start to end."""
     reason: str = ""
-    """For an errored episode: what broke; for a malformed call: how it is written."""
+    """What failed, for an errored episode; how the call is written, for a malformed one."""
     kind: Literal["ended"] = "ended"
 
 
@@ -213,17 +214,17 @@ EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="ki
 
 
 class TraceError(Exception):
-    """A trace that cannot be read: says the line and what is wrong with it."""
+    """A trace cannot be read; the message gives the line and the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Events in order. Values only: adding one makes a new trace."""
+    """Events in order. Immutable: adding an event makes a new trace."""
 
     events: tuple[Event, ...] = field(default=())
 
     def __repr__(self) -> str:
-        """What was played and how it ended; `events` has all of it."""
+        """Return the item, the agent and the outcome; `events` has everything."""
         return f"<Trace {', '.join(f'{name} {value}' for name, value in self._shown)}>"
 
     def _repr_html_(self) -> str:
@@ -244,7 +245,7 @@ class Trace:
         """The first event.
 
         Raises:
-            TraceError: the trace has not begun.
+            TraceError: the trace is empty.
         """
         if not self.events or not isinstance(self.events[0], Started):
             raise TraceError("the trace does not begin with `started`")
@@ -252,18 +253,18 @@ class Trace:
 
     @property
     def ended(self) -> Ended | None:
-        """The last event of a finished episode, else None."""
+        """The last event of a finished episode; None if it has not ended."""
         last = self.events[-1] if self.events else None
         return last if isinstance(last, Ended) else None
 
     @property
     def calls(self) -> tuple[Called, ...]:
-        """All calls in order, those of the episode's own actions included."""
+        """All calls in order, including actions on the episode."""
         return tuple(event for event in self.events if isinstance(event, Called))
 
     @property
     def tool_calls(self) -> tuple[Called, ...]:
-        """The calls of tools in order: an action of the episode itself is none."""
+        """All tool calls in order, without actions on the episode."""
         return tuple(call for call in self.calls if call.action is None)
 
     @property
@@ -273,7 +274,7 @@ class Trace:
 
     @property
     def level(self) -> Verbosity:
-        """The feedback level in force after the last event."""
+        """The feedback level after the last event."""
         changes = [event.level for event in self.events if isinstance(event, FeedbackSet)]
         return changes[-1] if changes else self.started.feedback
 
@@ -285,7 +286,7 @@ class Trace:
 
     @property
     def final_text(self) -> str | None:
-        """What ended an answered episode, else None: a reply, or the answer of a finish action."""
+        """The reply or finish action that ended an answered episode; None for other endings."""
         ended = self.ended
         if ended is None or ended.ending is not Ending.ANSWERED or not self.replies:
             return None
@@ -297,21 +298,21 @@ class Trace:
 
     @property
     def lacks_thoughts(self) -> bool:
-        """Whether thoughts were not kept: a model cannot go on from here as it would have."""
+        """Whether thoughts were not stored, so that a model could not continue unaffected."""
         return any(event.reply.thoughts and event.reply.thoughts.digest for event in self.replies)
 
     def after(self, *events: Event) -> Trace:
-        """A trace with `events` added."""
+        """Return a trace with `events` added."""
         return Trace((*self.events, *events))
 
     def before_turn(self, turn: int) -> Trace:
-        """The trace as it was when `turn` (from 1) was about to be taken.
+        """Return the trace as it was before `turn` (from 1).
 
-        One more than the turns that were taken removes the end and nothing else. The result has
-        not ended: `Episode(..., resume_from=...)` goes on from it.
+        The number of turns plus one removes only the end. The result has not ended; `Episode(...,
+        resume_from=...)` continues from it.
 
         Raises:
-            ValueError: no such turn was reached.
+            ValueError: the trace does not reach that turn.
         """
         taken = len(self.replies)
         if not 1 <= turn <= taken + 1:
@@ -320,20 +321,20 @@ class Trace:
         return Trace(self.events[: next(ends, None)])
 
     def conversation(self) -> tuple[Message, ...]:
-        """The messages so far, as the agent is shown them next."""
+        """Return the messages so far, as the agent will see them next."""
         form = self.started.call_format
         return tuple(message for event in self.events for message in messages_of(event, form))
 
 
 def without_thoughts(event: Event) -> Event:
-    """The event with a digest in place of thoughts."""
+    """Return the event with a digest in place of thoughts."""
     if not isinstance(event, Replied):
         return event
     return replace(event, reply=thoughts_forgotten(event.reply))
 
 
 def messages_of(event: Event, call_format: CallFormat) -> tuple[Message, ...]:
-    """What an event adds to the conversation of an episode in `call_format`."""
+    """Return the messages that an event adds to a conversation in `call_format`."""
     match event:
         case Started():
             return event.messages
@@ -342,7 +343,7 @@ def messages_of(event: Event, call_format: CallFormat) -> tuple[Message, ...]:
             return (AssistantMessage(reply.content, reply.calls, reply.thoughts),)
         case Called():
             if event.error is ErrorCode.MALFORMED_CALL and call_format is CallFormat.NATIVE:
-                # No native call was made: there is none to answer by its id.
+                # There is no native call whose id a tool message could refer to.
                 return (UserMessage(event.feedback),)
             return (ToolMessage(event.raw.id, event.raw.name, event.feedback),)
         case _:
@@ -350,20 +351,20 @@ def messages_of(event: Event, call_format: CallFormat) -> tuple[Message, ...]:
 
 
 def _begins(event: Event, turn: int) -> bool:
-    """Whether the event is the first that is not before `turn`."""
+    """Whether an event belongs to `turn` or later and begins it, or ends the episode."""
     return isinstance(event, Ended) or (isinstance(event, Replied) and event.turn >= turn)
 
 
 def to_line(event: Event) -> bytes:
-    """An event as a line of a trace file."""
+    """Return an event as a line of a trace file."""
     return EVENT.dump_json(event) + b"\n"
 
 
 def from_lines(lines: Iterable[bytes]) -> Trace:
-    """Read a trace file's lines, of any format so far. A last line cut short is left out.
+    """Parse a trace file's lines, in any format up to now. A truncated last line is ignored.
 
     Raises:
-        TraceError: another line is not an event, or the format is a newer one.
+        TraceError: another line is not an event, or the format is newer.
     """
     found: list[Event] = []
     version = FORMAT
@@ -387,7 +388,7 @@ def from_lines(lines: Iterable[bytes]) -> Trace:
 
 
 def _format(line: bytes) -> int:
-    """The format that the first line gives; a newer one is refused by its number alone."""
+    """Return the format stated in the first line. Raises TraceError: it is newer."""
     try:
         first = json.loads(line)
     except (ValueError, RecursionError):
@@ -400,7 +401,7 @@ def _format(line: bytes) -> int:
 
 
 def _upgraded(line: bytes, version: int) -> bytes:
-    """A line of an older format as one of this. Raises ValueError: it is not a JSON object."""
+    """Upgrade a line to the current format. Raises ValueError: it is not a JSON object."""
     event = json.loads(line)
     if not isinstance(event, dict):
         raise ValueError("it is not a JSON object")  # noqa: TRY004 -- reported as every other bad line

@@ -1,4 +1,4 @@
-"""How events of older trace files become events of the newest format. See `toolhop_env.formats`."""
+"""Upgrade steps for the events of older trace files. See `toolhop_env.formats`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from toolhop_sandbox.outcome import JSON
 
 
 def m001_replies_have_an_origin(event: Document) -> Document:
-    """Format 2 tells who gave a reply, and how much of its prompt the provider had at hand.
+    """Upgrade to format 2, which records a reply's origin and the cached tokens of its prompt.
 
-    In format 1 every reply was asked for, and prompts at hand were not counted.
+    In format 1 every reply was requested, and cached prompt tokens were not counted.
     """
     if event.get("kind") == "started":
         return {**event, "format": 2}
@@ -30,7 +30,7 @@ _RENAMED_IN_3 = {
 
 
 def m002_gold_is_the_benchmarks(event: Document) -> Document:
-    """Format 3 keeps a benchmark's own gold, and names things as the field does.
+    """Upgrade to format 3, which has the benchmark's own gold and uses the field's terms.
 
     Older traces are ToolHop's: their answer and hops become its gold.
     """
@@ -44,7 +44,7 @@ def m002_gold_is_the_benchmarks(event: Document) -> Document:
 
 
 def _hops(hops: JSON) -> JSON:
-    """Format 2 had two lists, tools and answers by hop."""
+    """Convert the hops of format 2: two lists, of tools and of answers."""
     if not isinstance(hops, dict):
         return []
     tools, answers = hops.get("tools"), hops.get("answers")
@@ -54,12 +54,12 @@ def _hops(hops: JSON) -> JSON:
 
 
 def m003_tools_can_change(event: Document) -> Document:
-    """Format 4 has the event ``tools_changed``, and origins of what the user says."""
+    """Upgrade to format 4, which adds ``tools_changed`` and origins of the user's replies."""
     return {**event, "format": 4} if event.get("kind") == "started" else event
 
 
 def m004_replies_have_thoughts(event: Document) -> Document:
-    """Format 5 keeps what a model thought before a reply."""
+    """Upgrade to format 5, which records a model's thoughts before a reply."""
     return {**event, "format": 5} if event.get("kind") == "started" else event
 
 
@@ -69,4 +69,4 @@ STEPS: tuple[FormatUpgrade, ...] = (
     m003_tools_can_change,
     m004_replies_have_thoughts,
 )
-"""Each takes one event, of whatever kind."""
+"""Each step upgrades one event of any kind."""

@@ -1,9 +1,9 @@
-"""The user of an episode, by a rule and without a model.
+"""The simulated user of an episode: a rule, without a model.
 
-The user knows the values that the question hides (`Hidden` in a scenario's label), and nothing
-else: no answer of a sub-question, and not the final one. Whoever asks says which parameter a value
-is needed for, and gets it; to any other the user says that they do not know. No rule reads the
-question itself. What is said follows from the item, the earlier questions and this one alone.
+The user knows the values that the question hides (`Hidden` in a scenario's label) and nothing else,
+neither sub-answers nor the final answer. An agent that says which parameter needs a value is told
+it; to anything else the user replies that they do not know. No rule interprets the question itself.
+The reply depends only on the item, the earlier questions and this question.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ UNKNOWN = "I do not know."
 
 @dataclass(frozen=True, slots=True)
 class UserReply:
-    """What the user says."""
+    """A reply of the user."""
 
     text: str
     values: tuple[JSON, ...] = ()
-    """The hidden values in it."""
+    """Hidden values that the reply reveals."""
 
 
 class Wording(Protocol):
-    """Understands questions that the rule does not, and says in other words what the rule says."""
+    """Interprets questions that the rule does not understand, and rewords the rule's replies."""
 
     async def asked_for(self, question: str, nouns: Sequence[str]) -> str:
-        """Which of some things the question asks for: one of `nouns`, or any other text for none.
+        """Return the one of `nouns` that the question asks for; any other text means none.
 
         Raises:
-            SandboxError: nothing could tell. A fault of ours: the episode is errored.
+            SandboxError: no answer was available. This is our fault: the episode is errored.
         """
         ...
 
     async def worded(self, question: str, reply: UserReply) -> str:
-        """The reply in other words.
+        """Return the reply in other words.
 
         Raises:
-            SandboxError: nothing could word it. A fault of ours: the episode is errored.
+            SandboxError: no wording was available. This is our fault: the episode is errored.
         """
         ...
 
@@ -56,16 +56,16 @@ class Wording(Protocol):
 def user_reply(
     item: Item, earlier: Sequence[Mapping[str, JSON]], arguments: Mapping[str, JSON]
 ) -> UserReply:
-    """What the user says to a question.
+    """Return the user's reply to a question.
 
-    `about` says what is asked for: a parameter, or what a hidden value is. Where there is none (a
-    tool of another schema), the question's words are taken for it if they name a hidden value and
-    no other parameter of the item's tools.
+    `about` says what is asked for: a parameter, or a description of a hidden value. If it is
+    missing (a tool with another schema), the words of the question are used, provided that they
+    name a hidden value and no other parameter of the item's tools.
 
     Args:
-        item: with or without hidden values.
-        earlier: the arguments of the questions so far in the episode, in order.
-        arguments: of this question: ``question``, and ``about`` where it is given.
+        item: an item with or without hidden values.
+        earlier: arguments of the earlier questions in the episode, in order.
+        arguments: arguments of this question: ``question``, and ``about`` if given.
     """
     about = arguments.get("about")
     text = about if isinstance(about, str) else _question(arguments)
@@ -77,12 +77,12 @@ def user_reply(
 
 
 def secrets(item: Item) -> list[Hidden]:
-    """The hidden values that the user tells whoever asks for them."""
+    """Return the hidden values that the user reveals on request; answers are not among them."""
     return [one for one in hidden_in(item) if not is_answer(item, one.value)]
 
 
 def noun(one: Hidden) -> str:
-    """What a hidden value is, without an article: ``moon``."""
+    """Return the noun for a hidden value, without an article: ``moon``."""
     kind = one.kind
     for article in ("the ", "a certain ", "another "):
         kind = kind.removeprefix(article)
@@ -90,7 +90,7 @@ def noun(one: Hidden) -> str:
 
 
 def told(found: Sequence[Hidden]) -> UserReply:
-    """The reply that says these values, each in a sentence, in hop order."""
+    """Return the reply that reveals these values, one sentence each, in hop order."""
     values: dict[tuple[str, str], JSON] = {}
     for one in found:
         values.setdefault((noun(one), as_text(one.value)), one.value)
@@ -103,7 +103,7 @@ def told(found: Sequence[Hidden]) -> UserReply:
 
 
 def _question(arguments: Mapping[str, JSON]) -> str:
-    """The question's text; all texts where a tool of another schema asks."""
+    """Return the question's text; for a tool with another schema, all texts joined."""
     asked = arguments.get("question")
     if isinstance(asked, str):
         return asked
@@ -111,13 +111,15 @@ def _question(arguments: Mapping[str, JSON]) -> str:
 
 
 def _names_one(text: str, names: Iterable[tuple[str, ...]]) -> bool:
-    """Whether one of some names stands in a text, word for word."""
+    """Whether one of several names occurs in a text, word for word."""
     return any(runs(name, apart(text)) for name in names)
 
 
 def _names(item: Item, one: Hidden) -> set[tuple[str, ...]]:
-    """How a hidden value can be named, in words: its parameter, what it is, and what stands beside
-    it in the call (``{"column": "birthplace", "value": ...}``).
+    """Return the ways to name a hidden value, as words.
+
+    They are its parameter, its noun, and the texts next to it in the call (``{"column":
+    "birthplace", "value": ...}``).
     """
     path, hop = one.parameter.split("."), item.hops[one.hop - 1 : one.hop]
     texts = [one.parameter, path[0], *one.aliases, noun(one)]
@@ -130,7 +132,7 @@ def _names(item: Item, one: Hidden) -> set[tuple[str, ...]]:
 
 
 def _others(item: Item, known: Sequence[Hidden]) -> set[tuple[str, ...]]:
-    """How the other parameters of the item's tools are named."""
+    """Return the names of the other parameters of the item's tools."""
     own = set[tuple[str, ...]]().union(*(_names(item, one) for one in known))
     tools = [*item.tools.values(), *(hop.tool for hop in item.hops)]
     tools = [tool for tool in tools if not isinstance(tool.body, EpisodeAction | ActionChoice)]
@@ -138,10 +140,9 @@ def _others(item: Item, known: Sequence[Hidden]) -> set[tuple[str, ...]]:
 
 
 def faithful(text: str, reply: UserReply, item: Item) -> bool:
-    """Whether a text may stand for a reply: it says all of its values, and no other value that is
-    hidden, and no answer.
+    """Whether a text can replace a reply: it has all of its values, but no other secret.
 
-    A value that stands in the item's question is no secret.
+    Values mentioned in the item's question are not secret.
     """
     said = words(text)
     if not said or not all(_says(said, value) for value in reply.values):

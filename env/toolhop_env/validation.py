@@ -1,8 +1,8 @@
-"""Strict reading of a raw call against the tools at hand. Pure: nothing runs here.
+"""Strict validation of a raw call against the tools on offer. Pure: nothing runs here.
 
-Arguments are checked by JSON Schema (draft 2020-12), with one rule of ours: see `undeclared`. What
-fits is passed on as it was read. So 5.0, which JSON Schema takes for an integer, reaches the tool
-as the float that ToolHop's evaluator would give it: a conversion would be a repair in silence.
+Arguments are checked by JSON Schema (draft 2020-12), with one rule of ours: see `undeclared`. Valid
+arguments are passed on as parsed. So 5.0, which is an integer in JSON Schema, reaches the tool as
+the float that ToolHop's evaluator would pass: converting it would be a silent repair.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ from toolhop_tools.declared import compiled, declared, fits, required, undeclare
 from toolhop_tools.model import ToolSchema
 
 MOST_PROBLEMS = 50
-"""Problems that a verdict keeps, by precedence: a long list of wrong items would swell traces."""
+"""Maximum number of problems in a verdict, by precedence; a long list would bloat traces."""
 MOST_NODES = 10_000
-"""Values in an arguments object up to which every problem is listed (which takes 0.1 s for that
-many); beyond, the schema's first beside missing and unexpected arguments."""
+"""Maximum number of values in an arguments object for which every problem is listed (which takes
+0.1 s for that many); beyond it, only the schema's first problem, besides missing and unexpected
+arguments."""
 MOST_LEVELS = 100
-"""Depth of nesting beyond which a text is refused: parsers differ in where they give up."""
+"""Maximum depth of nesting; deeper texts are rejected, as parsers differ in their limits."""
 MOST_DIGITS = 1000
-"""Digits of an integer beyond which a text is refused, for the same reason."""
+"""Maximum number of digits of an integer; longer ones are rejected for the same reason."""
 
 _ORDER = {code: place for place, code in enumerate(ErrorCode)}
 
 
 class Validator:
-    """Checks calls against the documents of one episode's tools."""
+    """Validates calls against the schemas of one episode's tools."""
 
     def __init__(self, documents: Sequence[ToolSchema]) -> None:
         self.documents = {document.name: document for document in documents}
         self._compiled: dict[str, jsonschema_rs.Validator | None] = {}
 
     def check(self, name: str, arguments: str) -> Call | Rejected:
-        """The call, or the problems it has. No repair is looked for here (see `env.repair`).
+        """Return the call, or its problems; repairs are not considered (see `env.repair`).
 
-        Text comes before name, as in ToolHop's evaluator, which parses before it looks a tool
-        up: arguments that are no JSON count as that, whatever tool they were for.
+        The text is checked before the name, as in ToolHop's evaluator, which parses before it looks
+        up the tool: invalid JSON is reported as that, whatever the tool.
         """
         problems = []
         if name not in self.documents:
@@ -62,7 +63,7 @@ class Validator:
         return Call(name, value)
 
     def problems(self, name: str, arguments: Mapping[str, JSON]) -> list[Problem]:
-        """What the tool's schema has against an arguments object, each thing once."""
+        """Return the problems that the tool's schema finds in an arguments object, each once."""
         schema = self.documents[name].parameters
         allowed = "only " + (", ".join(declared(schema)) or "no arguments at all")
         found = [
@@ -76,25 +77,24 @@ class Validator:
                 for error in _errors(validator, dict(arguments)):
                     found += schema_problems(error, arguments)
             except ValueError as error:
-                # Nested beyond the checker's depth, or text that has no UTF-8: never from `check`.
+                # Nested too deeply for the checker, or not valid UTF-8: never from `check`.
                 given = shown(repr(arguments))
                 reason = f"plain JSON ({error})"
                 found.append(Problem(ErrorCode.SCHEMA_VIOLATION, "", given, reason))
         return _once(found)
 
     def fits(self, name: str, arguments: Mapping[str, JSON]) -> bool:
-        """Whether `problems` would find none; quick also where it would find thousands."""
+        """Whether `problems` would be empty; fast even if it would have thousands."""
         return fits(self._validator(name), self.documents[name].parameters, arguments)
 
     def _validator(self, name: str) -> jsonschema_rs.Validator | None:
-        """The compiled schema; see `compiled`."""
         if name not in self._compiled:
             self._compiled[name] = compiled(self.documents[name].parameters)
         return self._compiled[name]
 
 
 def _once(found: Sequence[Problem]) -> list[Problem]:
-    """Without what both the schema checker and the rules here found."""
+    """Remove problems that both the schema checker and the rules here found."""
     first: dict[tuple[str, ...], Problem] = {}
     for problem in found:
         by_name = problem.code in {ErrorCode.MISSING_ARGUMENT, ErrorCode.UNEXPECTED_ARGUMENT}
@@ -106,7 +106,7 @@ def _once(found: Sequence[Problem]) -> list[Problem]:
 def _errors(
     validator: jsonschema_rs.Validator, arguments: dict[str, JSON]
 ) -> list[jsonschema_rs.ValidationError]:
-    # iter_errors makes its whole list at once: half a million wrong items take 23 s.
+    # iter_errors builds its whole list at once: half a million wrong items take 23 s.
     if not any(True for _ in islice(_nodes(arguments), MOST_NODES, None)):
         return list(validator.iter_errors(arguments))
     try:
@@ -117,7 +117,7 @@ def _errors(
 
 
 def read_object(text: str) -> tuple[dict[str, JSON], Problem | None]:
-    """The JSON object in `text`, or what is wrong with it."""
+    """Parse the JSON object in `text`; return it, or the problem with it."""
     try:
         value = strict_json(text)
     except ValueError as error:
@@ -128,12 +128,14 @@ def read_object(text: str) -> tuple[dict[str, JSON], Problem | None]:
 
 
 def strict_json(text: str) -> JSON:
-    """Read JSON that means one thing to every reader: no NaN, no number beyond a float's range,
-    no key twice, no half of a surrogate pair, no byte order mark, and nothing beyond
-    `MOST_LEVELS` and `MOST_DIGITS`. White space around it is JSON's own and is no fault.
+    """Parse JSON that means the same to every reader.
+
+    Rejected are NaN, numbers beyond a float's range, duplicate keys, lone surrogates, a byte order
+    mark, and anything beyond `MOST_LEVELS` or `MOST_DIGITS`. Surrounding white space is allowed, as
+    in JSON.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not such JSON.
     """
     if text.startswith("\ufeff"):
         raise ValueError("it begins with a byte order mark")
@@ -148,10 +150,10 @@ def strict_json(text: str) -> JSON:
 
 
 def check_plain(value: JSON) -> None:
-    """Find in a parsed value what parses and yet has no JSON, such as 1e999 or half a pair.
+    """Check that a parsed value can be written as JSON: 1e999 and lone surrogates cannot.
 
     Raises:
-        ValueError: there is some.
+        ValueError: it cannot, or it is nested too deeply.
     """
     if max((level for level in _nodes(value)), default=0) > MOST_LEVELS:
         raise ValueError(f"it is nested more than {MOST_LEVELS} levels deep")
@@ -162,7 +164,7 @@ def check_plain(value: JSON) -> None:
 
 
 def _nodes(value: JSON) -> Iterator[int]:
-    """The level (from 1) of every value, by level; scalars are as deep as what holds them."""
+    """Yield the nesting level of every value, level by level; `value` itself is at level 1."""
     level, row = 1, [value]
     while row:
         below: list[JSON] = []

@@ -1,8 +1,8 @@
-"""The verdict on one call: read and valid, or an error with a code.
+"""The verdict on one call: valid, or an error with a code.
 
-One list of codes for every benchmark and report. The first ten are decided before anything
-runs; the others are what came of running. ToolHop (paper section 4.1) counts an invocation error
-without saying which; its released code has no count at all.
+Every benchmark and report uses the same codes. The first ten are decided before anything runs, the
+others by running. ToolHop (paper section 4.1) counts an invocation error without giving its kind;
+its released code counts none at all.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from toolhop_sandbox.outcome import JSON
 
 
 class ErrorCode(StrEnum):
-    """Why a call failed. The order is that of precedence: a call's code is its first.
+    """Why a call failed, in order of precedence: a call's code is the first that applies.
 
-    A misspelt argument that is required is both missing and unexpected, and counts as missing.
+    A misspelt required argument is both missing and unexpected, and counts as missing.
     """
 
     NOT_JSON = "not_json"
     """The arguments' text is not JSON."""
     NOT_OBJECT = "not_object"
-    """It is JSON, but no object."""
+    """The arguments are JSON, but not an object."""
     UNKNOWN_TOOL = "unknown_tool"
     MISSING_ARGUMENT = "missing_argument"
     UNEXPECTED_ARGUMENT = "unexpected_argument"
     WRONG_TYPE = "wrong_type"
     NOT_IN_ENUM = "not_in_enum"
     SCHEMA_VIOLATION = "schema_violation"
-    """Any other rule of the schema: bounds, length, pattern. Not `format`, which JSON Schema
-    2020-12 takes for a remark."""
+    """Any other rule of the schema: bounds, length, pattern. `format` is not checked, as JSON
+    Schema 2020-12 treats it as an annotation."""
     MALFORMED_CALL = "malformed_call"
-    """A call in a form that is not read (`toolhop_env.malformed`), and that was answered."""
+    """A malformed call (`toolhop_env.malformed`) that got feedback."""
     NOT_APPROVED = "not_approved"
-    """A person or policy was asked, and refused it (`toolhop_env.responders.Approver`)."""
+    """Refused by the person or policy asked for approval (`toolhop_env.responders.Approver`)."""
 
     RAISED = "raised"
     RETURNED_ERROR = "returned_error"
-    """The tool returned normally, and what it returned says that it failed."""
+    """The tool returned normally, but its result reports a failure."""
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     REFUSED = "refused"
-    """The policy does not run this tool's code."""
+    """The policy does not allow this tool's code."""
     TOO_LARGE = "too_large"
     RESULT_NOT_JSON = "result_not_json"
     DIED = "died"
@@ -58,30 +58,30 @@ class Problem:
 
     code: ErrorCode
     path: str
-    """Where in the arguments, such as ``filters.years[0]``; empty for the whole."""
+    """Path in the arguments, such as ``filters.years[0]``; empty for the whole."""
     given: str
-    """What was there, shortened for reading; empty where nothing was."""
+    """The value given, shortened for reading; empty if there was none."""
     allowed: str
     """What would have been accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that was read and fits its tool's schema."""
+    """A valid call, which fits its tool's schema."""
 
     tool: str
     arguments: dict[str, JSON]
-    """As read: an integer written 5.0 is a float here."""
+    """Arguments as parsed: an integer written as 5.0 is a float here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The reading that would have worked. Recorded beside the strict verdict, never applied."""
+    """The reading that would have worked. Recorded with the strict verdict, never applied."""
 
     tool: str
     arguments: dict[str, JSON]
     steps: tuple[str, ...]
-    """What had to be done to the text, such as ``trailing_text``, ``python_literal``."""
+    """Changes that were needed, such as ``surrounding_text`` or ``python_literal``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,10 @@ class Rejected:
     """A call that was not run."""
 
     problems: tuple[Problem, ...]
-    """At least one, in order of precedence; a long list is cut (`toolhop_env.validation`)."""
+    """At least one problem, in order of precedence; at most `validation.MOST_PROBLEMS`."""
     repair: Repair | None = None
 
     @property
     def code(self) -> ErrorCode:
-        """The first problem's code."""
+        """The code of the first problem."""
         return self.problems[0].code

@@ -1,4 +1,4 @@
-"""The sandbox protocol: programs are opened in a session, and called there one at a time."""
+"""The sandbox protocol: a session gives access to programs, whose calls run one at a time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Literal, Protocol, TypeAlias
 from toolhop_sandbox.outcome import JSON, Outcome
 
 Policy: TypeAlias = Literal["restricted", "none"]
-"""``restricted`` compiles under RestrictedPython with guards of ours; ``none`` trusts the
+"""``restricted`` compiles under RestrictedPython with our guards; ``none`` relies on the
 container alone. See docs/policy.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A piece of untrusted code and the function in it that is called."""
+    """A piece of untrusted code, and the function to call in it."""
 
     source: str
-    """Python text; its module level runs before every call, in the call's own process."""
+    """Python source; its module level runs before every call, in the call's process."""
     function: str
     """Name of the function to call with keyword arguments."""
 
@@ -33,14 +33,14 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may use. The defaults follow ToolHop's evaluator where it has one."""
+    """Limits of one call. The defaults follow ToolHop's evaluator if it has a limit."""
 
     wall_s: float = 10.0
     """Seconds from the call's arrival to its result; ToolHop's evaluator allows 10."""
     memory_mib: int = 256
-    """Address space the call may add to the bare worker's own."""
+    """MiB of address space that a call may use beyond the bare worker's own."""
     result_bytes: int = 1_000_000
-    """Length of the result's JSON in UTF-8."""
+    """Maximum length of the result as JSON in UTF-8, in bytes."""
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -57,29 +57,29 @@ class Session(Protocol):
     """One episode's exclusive use of an isolated worker."""
 
     async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-        """Run `program`'s module level and then its function, in a process of its own.
+        """Run `program`'s module level and then its function, in a separate process.
 
-        It is forked for the call, before the call arrives where that can be.
-        Nothing that the call does outlives it. One call is under way at a time; a second one
-        waits. Cancelling kills the call's process before it returns.
+        The process is forked for this call, ahead of time if possible, and nothing that the call
+        does outlives it. Calls run one at a time; a second call waits. If cancelled, the process is
+        killed before this returns.
 
         Raises:
-            SandboxFault: the worker was lost under the call.
+            SandboxFault: the worker was lost during the call.
             SandboxUnavailable: a replacement could not be started.
         """
         ...
 
 
 class Sandbox(Protocol):
-    """Something that isolates calls. An async context manager: leaving it leaves nothing."""
+    """An isolated place for calls, used as an async context manager that cleans up on exit."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
-        """What isolates (engine, image, policy, limits), for the run's manifest."""
+        """The isolation in use (engine, image, policy, limits), for the run's manifest."""
         ...
 
     def session(self, programs: Sequence[Program] = ()) -> AbstractAsyncContextManager[Session]:
-        """Lease a worker. `programs` names what will be called, so that it can be made ready."""
+        """Lease a worker. `programs` lists what will be called, so that it can be prepared."""
         ...
 
     async def __aenter__(self) -> Sandbox: ...

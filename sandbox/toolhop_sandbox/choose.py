@@ -1,4 +1,4 @@
-"""Which sandbox a run uses: `docker`, `process`, or `auto` for the strongest that runs here."""
+"""Choice of sandbox: `docker`, `process`, or `auto` for the strongest available."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ async def open_sandbox(
     transport: Transport = "auto",
     hash_seed: int = 0,
 ) -> PooledSandbox:
-    """A sandbox to enter with `async with`.
+    """Return a sandbox, to be entered with `async with`.
 
     Args:
-        kind: ``auto`` takes Docker where an engine answers, else a process, with a warning. What
-            only Docker has is never given up: with one of those, ``auto`` is ``docker``.
-        limits: of each call.
+        kind: ``auto`` uses Docker if an engine answers, else a process, with a warning. If an
+            option that only Docker supports is given, ``auto`` means ``docker``.
+        limits: limits of each call.
         policy: ``restricted`` or ``none``.
-        max_workers: sessions at a time; None for one a processor.
-        base: Docker only: an image with python3 to lay the worker over.
+        max_workers: maximum number of concurrent sessions; None for one per processor.
+        base: Docker only: an image with python3 to add the worker to.
         runtime: Docker only: a container runtime such as ``runsc``.
         transport: Docker only: ``socket``, ``attach``, or ``auto`` for whichever connects.
-        hash_seed: what texts are hashed with in the worker, and so the order of sets.
+        hash_seed: seed of string hashes in the worker, which determines the order of sets.
 
     Raises:
         SandboxUnavailable: `kind` cannot run here.
@@ -61,13 +61,13 @@ async def open_sandbox(
         launcher: Launcher = docker
     else:
         launcher = ProcessLauncher(hash_seed=hash_seed)
-    # More than one a processor would only wait in memory for its turn.
+    # More than one per processor would only wait in memory.
     ahead = min(workers, len(os.sched_getaffinity(0)))
     return PooledSandbox(launcher, limits, policy, workers, ahead)
 
 
 async def answers(engine: DockerEngine) -> bool:
-    """Whether `auto` takes this engine; if not, the log says why."""
+    """Whether this engine can be used for `auto`; if not, log the reason."""
     try:
         await engine.check()
     except SandboxUnavailable as reason:

@@ -1,6 +1,6 @@
-"""The host's end of a worker's control socket: packets out, answers in, faults for both.
+"""The host's end of a worker's control socket: sends orders, receives answers, reports faults.
 
-It knows no programs and no calls; `toolhop_sandbox.link` does.
+It knows nothing of programs and calls; `toolhop_sandbox.link` does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_sandbox.worker import wire
 
 ANSWER_S = 5.0
-"""How long a healthy worker may take to answer a control packet. It only forks and kills, so
+"""Seconds in which a healthy worker answers a control packet. It only forks and kills, so
 milliseconds are normal; a frozen container never answers."""
 
 
@@ -25,13 +25,13 @@ class End(NamedTuple):
     """How a standby ended."""
 
     exit_code: int
-    """Negative: the signal."""
+    """Exit code; negative for a signal."""
     killed: bool
     """Whether the worker had to kill it."""
 
 
 class Control:
-    """Orders to one worker. Every method that waits raises SandboxFault for a lost worker."""
+    """Sends orders to one worker. Methods that wait raise SandboxFault if the worker is lost."""
 
     def __init__(self, connected: socket.socket) -> None:
         connected.setblocking(False)
@@ -39,14 +39,14 @@ class Control:
         self._number = 0
 
     def close(self) -> None:
-        """Hang up: the worker kills what it holds and ends."""
+        """Close the connection; the worker then kills its processes and ends."""
         self._socket.close()
 
     async def greeting(self, limit_s: float) -> Mapping[str, JSON]:
-        """What the worker says of itself, once it is ready.
+        """Return the worker's greeting, sent once it is ready.
 
         Raises:
-            SandboxFault: it ended, or said nothing within `limit_s` seconds.
+            SandboxFault: the worker ended, or sent nothing within `limit_s` seconds.
         """
         try:
             with anyio.fail_after(limit_s):
@@ -61,7 +61,7 @@ class Control:
             raise SandboxFault(f"the worker's greeting cannot be read: {error}") from error
 
     def spawn_now(self, ended: Iterable[int]) -> tuple[int, socket.socket]:
-        """Have a standby made, after those of the numbers `ended`: its number and connection.
+        """Order a standby, after those numbered `ended`; return its number and connection.
 
         Raises:
             OSError: the control channel is full (BlockingIOError) or closed.
@@ -79,18 +79,18 @@ class Control:
         return number, ours
 
     async def room(self) -> None:
-        """Wait until the control channel takes a packet."""
+        """Wait until the control channel accepts a packet."""
         try:
             await anyio.wait_writable(self._socket)
         except OSError as error:
             raise _gone(error) from error
 
     def kill_now(self, number: int) -> None:
-        """End a standby. Raises OSError as `spawn_now` does."""
+        """Kill a standby. Raises OSError as `spawn_now` does."""
         self._socket.send(wire.packet(wire.KILL, number))
 
     async def end(self, number: int, patience_s: float) -> End:
-        """End a standby that does not end by itself within `patience_s` seconds."""
+        """End a standby, killing it if it has not ended within `patience_s` seconds."""
         patience = wire.MILLISECONDS.pack(int(patience_s * 1000))
         rest = await self._asked(wire.END, number, patience, wire.ENDED)
         if not rest:
@@ -100,11 +100,11 @@ class Control:
         return End(*wire.STATUS.unpack(rest))
 
     async def reset(self, kept: Iterable[int]) -> None:
-        """End all standbys but those `kept`; they are dead when this returns."""
+        """Kill all standbys except those `kept`; they are dead when this returns."""
         await self._asked(wire.RESET, self._next(), _numbers(kept))
 
     async def ping(self) -> int:
-        """Find out whether the worker lives; how many processes it is, as far as it knows."""
+        """Check that the worker is alive; return the number of its processes, as it reports it."""
         rest = await self._asked(wire.PING, self._next())
         if len(rest) != wire.NUMBER.size:
             raise SandboxFault(f"the worker counted its processes in {len(rest)} bytes")
@@ -118,9 +118,9 @@ class Control:
     async def _asked(
         self, letter: bytes, number: int, rest: bytes = b"", answer: bytes | None = None
     ) -> bytes:
-        """Send a packet, and read others up to its answer; the rest of it.
+        """Send a packet and return the body of its answer.
 
-        Others are answers to what nobody waits for any more.
+        Other packets, which are answers that nobody awaits any more, are skipped.
         """
         try:
             with anyio.fail_after(ANSWER_S):

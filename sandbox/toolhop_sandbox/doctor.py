@@ -1,11 +1,11 @@
-"""What this machine can run, and what to do about what it cannot.
+"""Checks of what this machine can run, with fixes for what it cannot.
 
     diagnosis = await examine()
     diagnosis.auto       "docker", "process" or None
-    diagnosis.checks     a line each: what was looked at, whether it is well, and how to fix it
+    diagnosis.checks     what was checked, whether it passed, and how to fix it
 
-A check that is not well is no reason to stop: a machine without an engine runs the process
-sandbox. Both sandboxes are really started and called, the way a run would.
+A failed check need not stop a run: a machine without an engine uses the process sandbox. Both
+sandboxes are actually started and called, as a run would.
 """
 
 from __future__ import annotations
@@ -37,38 +37,39 @@ if TYPE_CHECKING:
 Runs: TypeAlias = Literal["docker", "process"]
 
 LEAST_DISK_BYTES = 1 << 30
-"""The image takes 60 MB and its making as much again; a disk this full fails other things first."""
+"""Minimum of free disk space. The image takes 60 MB and building it as much again; on a fuller
+disk other things fail first."""
 LEAST_MEMORY_BYTES = 1 << 30
-"""Two workers of 352 MiB, and the run itself."""
+"""Minimum of available memory: two workers of 352 MiB, and the run itself."""
 PROBE = Program("def probe(a):\n    return a + 1", "probe")
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
     detail: str
     fix: str = ""
-    """What fixes it; empty where it is well or cannot be repaired."""
+    """How to fix it; empty if it passed or cannot be fixed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All checks, and what follows from them."""
+    """All checks, and the conclusions from them."""
 
     checks: tuple[Check, ...]
     auto: Runs | None
-    """What `--sandbox auto` takes; None where that fails."""
+    """The sandbox that `--sandbox auto` uses; None if that fails."""
     runs: tuple[Runs, ...] = field(default=())
-    """Sandboxes in which a call was made and answered."""
+    """Sandboxes in which a test call succeeded."""
 
 
 async def examine() -> Diagnosis:
-    """Look at everything. Takes 1-2 s, and some more where the image has to be made.
+    """Run all checks. Takes 1-2 s, and longer if the image has to be built.
 
-    Never raises for what is wrong with the machine.
+    Problems of the machine are reported, never raised.
     """
     checks = [_platform(), _python()]
     engine, about = await anyio.to_thread.run_sync(_engine)
@@ -83,7 +84,7 @@ async def examine() -> Diagnosis:
     called = await _call("call in a process", launcher)
     checks += [_seccomp(launcher.facts), called]
     runs += ["process"] if called.ok else []
-    # `auto` asks the engine alone, so that a broken one is reported and not passed over in silence.
+    # `auto` checks only the engine, so that a broken one is reported and not silently skipped.
     takes: Runs = "docker" if engine.ok else "process"
     return Diagnosis(tuple(checks), takes if takes in runs else None, tuple(runs))
 
@@ -123,7 +124,7 @@ def _python() -> Check:
 
 
 def _engine() -> tuple[Check, list[Check]]:
-    """Whether the engine can be used, and checks about it."""
+    """Check whether the engine can be used; also return further checks of it."""
     name = "Docker engine"
     address = containers.engine_address()
     try:
@@ -161,7 +162,7 @@ def _runtimes(info: Mapping[str, Any]) -> Check:
 
 
 def _limits(info: Mapping[str, Any]) -> Check:
-    """Rootless engines on cgroup v1, and some virtual machines, ignore limits in silence."""
+    """Check whether the engine enforces limits: rootless engines on cgroup v1 may not."""
     wanted = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "processors"}
     missing = [word for key, word in wanted.items() if not info.get(key, True)]
     if not missing:

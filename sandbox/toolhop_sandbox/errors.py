@@ -1,8 +1,8 @@
-"""Faults of ours, never of the code that was called.
+"""Errors that are our fault, never that of the code that was called.
 
 SandboxError
-├── SandboxUnavailable   nothing can be run on this machine as asked; carries the fix
-└── SandboxFault         a call was under way and its container or worker was lost
+├── SandboxUnavailable   the sandbox cannot run on this machine as requested; has the fix
+└── SandboxFault         the container or worker was lost during a call
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from functools import partial
 
 
 class SandboxError(Exception):
-    """Base of this layer's faults."""
+    """Base class of this layer's errors."""
 
 
 class SandboxUnavailable(SandboxError):
     """The sandbox cannot be started here. Nothing ran.
 
-    `fix` is the command or step that fixes it, written for the person at the terminal.
+    `fix` is the command or step that fixes it, written for the user at the terminal.
     """
 
     def __init__(self, message: str, *, fix: str) -> None:
@@ -30,7 +30,7 @@ class SandboxUnavailable(SandboxError):
 
 
 class SandboxFault(SandboxError):
-    """The isolation broke under a call: the container vanished, the worker stopped answering.
+    """The isolation failed during a call: the container vanished or the worker stopped answering.
 
     Whether the code ran is unknown; the episode is errored and may be played again.
     """

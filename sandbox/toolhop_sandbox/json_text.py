@@ -1,8 +1,8 @@
-"""Whether a text is JSON, found out without making its values and without stopping other threads.
+"""Checks whether a text is JSON, without building its values or blocking other threads.
 
-`json.loads` of a hostile result of 1 MB takes 0.2 s, in one piece: it holds the interpreter all
-the time, so that a thread of its own would stop the event loop as well. This goes from token to
-token in Python, and the interpreter changes threads between any two of them.
+`json.loads` takes 0.2 s for a hostile result of 1 MB and holds the interpreter lock throughout, so
+even in a separate thread it would block the event loop. This check goes from token to token in
+Python, and the interpreter can switch threads between any two of them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 MOST_DEPTH = 500
-"""Arrays and objects in each other; half of what `json.loads` manages on an empty stack."""
+"""Maximum nesting of arrays and objects; half of what `json.loads` manages on an empty stack."""
 MOST_DIGITS = 4300
-"""Of an integer, as Python reads them (sys.int_info.default_max_str_digits)."""
+"""Maximum number of digits of an integer, as in Python (sys.int_info.default_max_str_digits)."""
 
 # What may come next: a value; a value or the end of an array; a key or the end of an object; a
 # key; the colon after it; a comma or the end.
@@ -32,10 +32,10 @@ _VALUE, _FIRST, _KEY_OR_END, _KEY, _COLON, _AFTER = range(6)
 
 
 def check(text: str) -> None:
-    """See that `text` is one JSON value, with finite numbers that Python can read.
+    """Check that `text` is one JSON value whose numbers are finite and readable by Python.
 
     Raises:
-        ValueError: it is not, with the reason and the place.
+        ValueError: it is not; the message has the reason and the position.
     """
     open_marks: list[str] = []
     wanted, position = _VALUE, 0
@@ -61,7 +61,7 @@ def check(text: str) -> None:
 
 
 def _after_mark(mark: str, wanted: int, open_marks: list[str]) -> int:
-    """What may follow a mark of punctuation; -1 where the mark itself is out of place."""
+    """Return what may follow a punctuation mark; -1 if the mark itself is out of place."""
     if mark in "[{" and wanted in (_VALUE, _FIRST):
         open_marks.append(mark)
         if len(open_marks) > MOST_DEPTH:

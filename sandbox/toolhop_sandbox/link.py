@@ -1,8 +1,7 @@
-"""The host's use of one worker: standbys made ahead, programs sent to them, calls, compiling.
+"""The host's use of one worker: prepares standbys, sends them programs, calls and compiles.
 
-Used by every sandbox alike; they differ only in how the worker's process is started. What comes
-over a standby's connection counts for the call that it was given, and for no other;
-`toolhop_sandbox.replies` reads it.
+Every sandbox uses it; they differ only in how the worker's process is started. Data from a
+standby's connection counts only for the call that it was given; `toolhop_sandbox.replies` reads it.
 """
 
 from __future__ import annotations
@@ -26,57 +25,57 @@ from toolhop_sandbox.standbys import Compiled, Loadable, Standby
 from toolhop_sandbox.worker import wire
 
 PRIMED = 3
-"""Standbys that hold a program of the session already, so that its call sends no more than its
-arguments: without them a call takes three times as long. Each takes 1.4 MB. Of more programs the
-next gets its own when one was called."""
+"""Maximum number of standbys that hold one of the session's programs, so that a call sends only
+its arguments; other calls take three times as long. Each takes 1.4 MB. Further programs get a
+standby as others are called."""
 PRIMED_BYTES = 65_536
-"""Longest program sent ahead: a fresh connection takes that much at once (its buffer holds three
-times as much), so that nobody has to wait for it. Longer ones are sent with the call."""
+"""Maximum size of a program sent ahead: a new connection buffers that much at once (its buffer
+is three times as large), so nothing has to wait. Larger programs are sent with the call."""
 HANG_UP_S = 1.0
-"""How long a process may live on after it closed its connection. One that ends does both at once;
-one that closed it and goes on has nothing left to say, and is killed."""
+"""Seconds that a process may live on after closing its connection. A process that ends does both
+at once; one that closes it and goes on can send nothing more, and is killed."""
 FRAME_OVERHEAD_BYTES = 65536
-"""Room for what is not a result: an exception's text, a refusal."""
+"""Allowance for frames that are not results: an exception's text, a refusal."""
 COMPILE_S = 10.0
-"""A source of 64 KiB compiles under the policy in less than 1 s."""
+"""Minimum time limit for compiling, in seconds. A source of 64 KiB compiles under the policy in
+less than 1 s."""
 CODE_BYTES = 16 << 20
-"""Largest compiled code accepted."""
+"""Maximum size of compiled code, in bytes."""
 
 
 class WorkerLink:
-    """Exclusive use of one worker over its control socket. One call is under way at a time.
+    """Exclusive use of one worker over its control socket, with one call at a time.
 
-    It runs on asyncio's event loop. Nothing that can wait is on a call's way: the ended process is
-    seen off, and the next ones are made ready, after the answer has gone back to the caller, or
-    while the next call runs.
+    It needs asyncio's event loop. Nothing that can wait delays a call: ended processes are cleaned
+    up, and the next ones prepared, after the answer has been returned or while the next call runs.
     """
 
     def __init__(self, control: socket.socket) -> None:
         self._control = Control(control)
         self._spare: Standby | None = None
-        """A standby that is kept ready for any request."""
+        """A standby kept ready for any request."""
         self._wanted: deque[Loadable] = deque()
-        """Programs that are to have a standby, the one to be served first in front."""
+        """Programs that are to get a standby, the next one first."""
         self._primed: dict[Loadable, Standby] = {}
-        """Standbys that hold their program already."""
+        """Standbys that already hold their program."""
         self._called: set[Loadable] = set()
         self._spent: list[Standby] = []
-        """Standbys whose call is over, and whose end the worker does not know yet."""
+        """Standbys whose call is over, but which the worker has not been told to end."""
         self._closed = False
         self.facts: Mapping[str, JSON] = {}
-        """What the worker said of itself."""
+        """The worker's greeting."""
 
     async def greet(self, limit_s: float) -> None:
-        """Wait for the worker to be ready, then have its standbys made.
+        """Wait until the worker is ready, then prepare its standbys.
 
         Raises:
-            SandboxFault: it ended, or said nothing within `limit_s` seconds.
+            SandboxFault: the worker ended, or sent nothing within `limit_s` seconds.
         """
         self.facts = await self._control.greeting(limit_s)
         self._tidy()
 
     def prime(self, program: Loadable) -> None:
-        """Have a standby hold `program` before it is called."""
+        """Prepare a standby that holds `program` before it is called."""
         self._want(program)
         self._later()
 
@@ -86,7 +85,7 @@ class WorkerLink:
             (self._wanted.appendleft if first else self._wanted.append)(program)
 
     async def call(self, program: Loadable, arguments: bytes) -> Outcome:
-        """Run a program in a fresh process; `arguments` is a JSON object's text.
+        """Run a program in a fresh process; `arguments` is the text of a JSON object.
 
         Raises:
             SandboxFault: the worker was lost.
@@ -94,13 +93,13 @@ class WorkerLink:
         standby = self._primed.pop(program, None)
         if program in self._wanted:
             self._wanted.remove(program)
-        # A program that is called once is seldom called again; one called twice is kept ready.
+        # A program is seldom called a second time; if it is, prepare a standby for further calls.
         if program in self._called:
             self._want(program, first=True)
         self._called.add(program)
         request = wire.frame(wire.RUN, arguments)
         if standby is None or not standby.waits:
-            # It ended before it was called, for want of memory.
+            # If it ended before it was called, it lacked memory.
             self._spent += [standby] if standby is not None else []
             standby, request = await self._take(), program.frame + request
         limits = program.limits
@@ -109,9 +108,10 @@ class WorkerLink:
         return await read_answer(answer, limits)
 
     async def compile(self, program: Program, policy: Policy, limits: Limits) -> Compiled | Outcome:
-        """Have a standby compile `program`; the outcome says why where that fails.
+        """Compile `program` in a standby; if that fails, return the outcome that says why.
 
-        Not part of a call's time: it happens once, and gets `COMPILE_S` at least.
+        The time does not count for a call: compiling happens once, with a limit of at least
+        `COMPILE_S`.
         """
         limits = replace(limits, wall_s=max(limits.wall_s, COMPILE_S))
         body = json.dumps({"source": program.source, "policy": policy}).encode()
@@ -125,15 +125,15 @@ class WorkerLink:
             raise SandboxFault("the worker's compile step failed; this is a bug of the sandbox")
         outcome = await read_answer(answer, limits, compiling=True)
         if isinstance(outcome, Died):
-            # Only the parser ran: nesting deep enough overflows its stack.
+            # Only the parser ran: deep nesting overflows its stack.
             return Raised("SyntaxError", "the source crashed Python's compiler")
         return outcome
 
     async def reset(self) -> None:
         """Kill every process of the worker that was given anything, and forget the programs.
 
-        Standbys that were never asked stay: they hold nothing, and where seccomp is in force no
-        call can have made a process that the worker does not know.
+        Unused standbys are kept: they hold nothing, and where seccomp is in force, no call can have
+        created a process unknown to the worker.
 
         Raises:
             SandboxFault: the worker is gone or does not answer: do not use it again.
@@ -147,26 +147,26 @@ class WorkerLink:
         self._tidy()
 
     async def ping(self) -> int:
-        """Find out whether the worker lives; how many processes it is, as far as it knows.
+        """Check that the worker is alive; return the number of its processes, as it reports it.
 
         Raises:
-            SandboxFault: it does not.
+            SandboxFault: it is not.
         """
         return await self._control.ping()
 
     def close(self) -> None:
-        """Hang up: the worker kills what it holds and ends."""
+        """Close the connections; the worker then kills its processes and ends."""
         self._closed = True
         self._hang_up()
         self._control.close()
 
     @property
     def waiting(self) -> int:
-        """How many standbys it holds a connection to."""
+        """Number of standbys with an open connection."""
         return len(self._primed) + (self._spare is not None)
 
     def _hang_up(self) -> None:
-        """Close every connection, and forget the programs."""
+        """Close every standby's connection, and forget the programs."""
         spare, self._spare = self._spare, None
         for standby in (*self._primed.values(), *self._spent, *([spare] if spare else [])):
             standby.close()
@@ -176,19 +176,19 @@ class WorkerLink:
     async def _ask(
         self, standby: Standby, request: bytes, limit_s: float, cap_bytes: int
     ) -> bytes | StandbyEnded:
-        """Send `request` to a standby; its frame, or how it ended without one."""
+        """Send `request` to a standby; return its frame, or how it ended without one."""
         try:
             try:
                 async with asyncio.timeout(limit_s):
                     await send_all(standby.connection, request)
-                    # What the call before left to do is done while this one runs.
+                    # Clean up after the previous call while this one runs.
                     self._tidy()
                     answer = await read_frame(standby.connection, cap_bytes)
             except TimeoutError:
                 return await self._ended(standby, 0, overdue=True)
             return await self._ended(standby, HANG_UP_S) if answer is None else answer
         except asyncio.CancelledError:
-            # Whatever the process is doing now is over.
+            # End the process, whatever it is doing.
             with anyio.CancelScope(shield=True), contextlib.suppress(SandboxFault):
                 await self._ended(standby, 0)
             raise
@@ -199,20 +199,20 @@ class WorkerLink:
     async def _ended(
         self, standby: Standby, patience_s: float, *, overdue: bool = False
     ) -> StandbyEnded:
-        """End a standby, if it does not do so itself in time; how it ended."""
+        """End a standby, killing it if it does not end in time; return how it ended."""
         standby.ended = True
         end = await self._control.end(standby.number, patience_s)
         return StandbyEnded(end.exit_code, overdue=overdue, hung_up=end.killed and not overdue)
 
     def _later(self) -> None:
-        """Tidy up once whoever waits for an answer has it."""
+        """Tidy up once the caller has its answer."""
         asyncio.get_running_loop().call_soon(self._tidy)
 
     def _tidy(self) -> None:
-        """End what is spent, and make standbys, as far as none has to wait.
+        """End used standbys and prepare new ones, without waiting.
 
-        What a full channel does not take is left for the next time; a lost worker shows at the
-        next call.
+        Whatever does not fit into a full channel is left for the next time; the next call notices a
+        lost worker.
         """
         if self._closed:
             return
@@ -231,7 +231,7 @@ class WorkerLink:
                 self._spent.pop()
 
     async def _take(self) -> Standby:
-        """A standby to call; a spare that ended while it waited is passed over."""
+        """Return a standby to call, discarding a spare one that has ended."""
         spare, self._spare = self._spare, None
         if spare is not None and spare.waits:
             return spare
@@ -245,7 +245,7 @@ class WorkerLink:
                 raise SandboxFault(f"the worker is gone: {error}") from error
 
     def _spawn_now(self) -> Standby:
-        """Have a standby made, after the worker has ended those that are spent.
+        """Order a standby, to be made after the worker has ended the used ones.
 
         Raises:
             OSError: the control channel is full (BlockingIOError) or closed.

@@ -1,7 +1,7 @@
-"""What can come of one isolated call: a sum type of facts about the code that was called.
+"""The outcomes of an isolated call: a sum type of facts about the code that was called.
 
 An outcome says what the *code* did. A sandbox that could not run it at all raises instead
-(`toolhop_sandbox.errors`), so that a fault of ours is never shown to a model and never scored.
+(`toolhop_sandbox.errors`), so that our own faults are never shown to a model and never scored.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, JsonValue, TypeAdapter
 
 JSON: TypeAlias = JsonValue
-"""Any JSON value as Python holds it."""
+"""Any JSON value, as a Python object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The function returned a value that JSON can hold."""
+    """The function returned a value that JSON can represent."""
 
     json_text: str
-    """The value as JSON, non-ASCII kept; tuples are arrays, keys are strings."""
+    """The value as JSON, with non-ASCII characters kept; tuples are arrays, keys are strings."""
     kind: Literal["returned"] = "returned"
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The code raised, at module level or in the function."""
+    """The code raised an exception, at module level or in the function."""
 
     error: str
     """Name of the exception's type, such as ``ValueError``."""
     message: str
-    """The exception's own text, cut to 4,000 characters."""
+    """The exception's message, truncated to 4,000 characters."""
     line: int | None = None
-    """Line of the source (from 1) where it was raised, if that lies in the source."""
+    """Line of the source, from 1, where it was raised; None if it was raised elsewhere."""
     kind: Literal["raised"] = "raised"
 
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """No result within the limit; the process was killed."""
+    """There was no result within the time limit; the process was killed."""
 
     limit_s: float
     kind: Literal["timed_out"] = "timed_out"
@@ -47,7 +47,7 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True)
 class OutOfMemory:
-    """The process asked for more memory than it may have."""
+    """The process needed more memory than its limit."""
 
     limit_mib: int
     kind: Literal["out_of_memory"] = "out_of_memory"
@@ -73,7 +73,7 @@ class TooLarge:
 
 @dataclass(frozen=True, slots=True)
 class NotJson:
-    """The function returned something that JSON cannot hold: bytes, NaN, a set, an object."""
+    """The function returned something that JSON cannot represent: bytes, NaN, a set, an object."""
 
     reason: str
     kind: Literal["not_json"] = "not_json"
@@ -92,4 +92,4 @@ Outcome: TypeAlias = (
 )
 
 OUTCOME: TypeAdapter[Outcome] = TypeAdapter(Annotated[Outcome, Field(discriminator="kind")])
-"""Reads and writes outcomes as JSON objects that differ by ``kind``."""
+"""Reads and writes outcomes as JSON objects with a ``kind``."""

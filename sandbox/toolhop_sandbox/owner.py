@@ -1,10 +1,10 @@
-"""Who owns a container or a folder: a process, and not a later one of the same id.
+"""The owner of a container or folder: a process, distinguished from later ones with the same id.
 
-An image belongs to an installation instead: several checkouts may share an engine.
+An image belongs to an installation instead, as several checkouts may share an engine.
 
-A process id says nothing in another PID namespace: a run in a container that was given the
-engine's socket shares the engine with runs on the host, but not their process ids. So the
-namespace is part of the name, and what carries another one is never taken for gone.
+A process id means nothing in another PID namespace: a run in a container that was given the
+engine's socket shares the engine with runs on the host, but not their process ids. So the namespace
+is part of the label, and an owner in another namespace is never considered gone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _boot_id() -> str:
 
 
 def _namespace() -> str:
-    """Number of this process's PID namespace; 0 where none is known."""
+    """Return the number of this process's PID namespace; 0 if unknown."""
     try:
         text = Path("/proc/self/ns/pid").readlink().name
     except OSError:
@@ -32,24 +32,24 @@ def _namespace() -> str:
 
 
 def _started(pid: int) -> str:
-    """Start time of a process in clock ticks after boot; empty where there is no such process."""
+    """Return a process's start time in clock ticks since boot; empty if it does not exist."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
-    # The command's name, in parentheses, may hold spaces; the 22nd field is the start time.
+    # The command's name, in parentheses, may contain spaces; the 22nd field is the start time.
     return text.rpartition(")")[2].split()[19]
 
 
 def _runs(pid: int, started: str) -> bool:
-    """Whether the process `pid` of this namespace that began at `started` still runs."""
+    """Whether the process `pid` of this namespace that started at `started` still runs."""
     now = _started(pid)
     if now:
         return now == started
     try:
         os.kill(pid, 0)
     except PermissionError:
-        # It is there, of another user, and /proc is mounted with hidepid.
+        # It exists, owned by another user, with /proc mounted with hidepid.
         return True
     except (ProcessLookupError, OverflowError):
         return False
@@ -57,16 +57,16 @@ def _runs(pid: int, started: str) -> bool:
 
 
 def me() -> str:
-    """Label of the running process."""
+    """Return the label of the running process."""
     pid = os.getpid()
     return f"{_boot_id()}:{_namespace()}:{pid}:{_started(pid)}"
 
 
 def is_gone(label: str) -> bool:
-    """Whether the process named by `label` has ended for certain.
+    """Whether the process named by `label` has certainly ended.
 
-    A label of another boot is not: it belongs to another machine that shares this engine, or
-    to a boot before, and engines end containers at boot, so only the first can be alive.
+    A label from another boot does not count: it belongs to another machine that shares this engine,
+    or to an earlier boot, and as engines end containers at boot, only the former can be alive.
     """
     boot, _, rest = label.partition(":")
     namespace, _, rest = rest.partition(":")
@@ -77,26 +77,26 @@ def is_gone(label: str) -> bool:
 
 
 def home() -> str:
-    """Label of this installation: of images, which outlive the process that made them."""
+    """Return the label of this installation, for images, which outlive their process."""
     return f"{platform.node()}:{Path(__file__).resolve().parent}"
 
 
 def home_is_gone(label: str) -> bool:
-    """Whether the installation named by `label` was on this machine and is there no more."""
+    """Whether the installation named by `label` was on this machine and no longer exists."""
     node, _, folder = label.partition(":")
     return node == platform.node() and bool(folder) and not Path(folder).exists()
 
 
 def folder_prefix() -> str:
-    """Beginning of a folder's name that tells the running process, in at most 30 characters."""
+    """Return a folder name's prefix that identifies this process; at most 30 characters."""
     pid = os.getpid()
     return f"{pid}.{_started(pid) or 0}.{_namespace()}-"
 
 
 def folder_is_orphaned(name: str) -> bool:
-    """Whether the process that made a folder of this name (less its prefix) has ended.
+    """Whether the process that made a folder of this name (without its prefix) has ended.
 
-    Unlike a container, a folder of an earlier boot can only be left over: temporary folders are
+    Unlike a container, a folder of an earlier boot can only be a leftover: temporary folders are
     not shared between machines.
     """
     match = _FOLDER.fullmatch(name)

@@ -1,4 +1,4 @@
-"""A sandbox over workers that are started once and lent to session after session."""
+"""A sandbox whose workers are started once and lent to one session after another."""
 
 from __future__ import annotations
 
@@ -23,57 +23,58 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CACHED_PROGRAMS = 8192
-"""Compiled programs kept on the host; the official data set has 3,912 of about 8 KB each."""
+"""Maximum number of compiled programs kept on the host; the official data set has 3,912 of about
+8 KB each."""
 
 
 class Worker(Protocol):
-    """A started worker and the way to end it."""
+    """A started worker, and how to end it."""
 
     @property
     def link(self) -> WorkerLink:
-        """Its control socket's host end."""
+        """The host's end of its control socket."""
         ...
 
     async def stop(self) -> None:
-        """End it and remove every trace. Never raises for a worker that is gone already."""
+        """End the worker and remove every trace of it. Never raises if it is already gone."""
         ...
 
 
 class Launcher(Protocol):
-    """How one kind of sandbox starts its workers."""
+    """Starts the workers of one kind of sandbox."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
-        """What isolates, for manifests."""
+        """The isolation in use, for manifests."""
         ...
 
     async def prepare(self) -> None:
-        """Once before the first start: build what is missing, sweep what others left.
+        """Prepare for the first start: build what is missing, remove what other runs left behind.
 
         Raises:
-            SandboxUnavailable: this machine cannot run it.
+            SandboxUnavailable: this machine cannot run the sandbox.
         """
         ...
 
     async def start(self) -> Worker:
-        """A worker that said hello.
+        """Start a worker and wait for its greeting.
 
         Raises:
-            SandboxUnavailable, SandboxFault: none could be started.
+            SandboxUnavailable, SandboxFault: no worker could be started.
         """
         ...
 
     async def close(self) -> None:
-        """Give back what `prepare` and `start` opened, after the last worker has stopped."""
+        """Release what `prepare` and `start` opened, after the last worker has stopped."""
         ...
 
 
 @dataclass
 class PooledSandbox:
-    """A `Sandbox` whose sessions take idle workers, or start new ones up to a number.
+    """A `Sandbox` whose sessions take idle workers, or start new ones up to a maximum.
 
-    A worker is reset before it goes back: every process in it but its first is killed, and the
-    first never touched untrusted code. A session beyond `max_workers` waits for one to end.
+    A worker is reset before it is reused: every process in it except its first is killed, and the
+    first never touched untrusted code. A session beyond `max_workers` waits for another to end.
     """
 
     launcher: Launcher
@@ -81,15 +82,15 @@ class PooledSandbox:
     policy: Policy = "restricted"
     max_workers: int = 2
     ahead: int = 0
-    """Workers that are started before anybody asks, one after another: a burst of sessions then
-    finds them, and the engine is not asked for all at once. At most `max_workers`."""
+    """Workers to start ahead of demand, one after another, so that a burst of sessions finds
+    them ready and the engine is not asked for all at once. At most `max_workers`."""
 
     def __post_init__(self) -> None:
         self._idle: list[Worker] = []
         self._started: list[Worker] = []
         self._starting = 0
         self._coming: asyncio.Task[Worker] | None = None
-        """A worker being started that no session waits for yet."""
+        """A worker that is starting and that no session awaits yet."""
         # Invariant: at most `max_workers` are started. No CapacityLimiter, which refuses a task
         # its second place: one task may well hold two sessions.
         self._places = anyio.Semaphore(self.max_workers)
@@ -97,7 +98,7 @@ class PooledSandbox:
 
     @property
     def description(self) -> Mapping[str, JSON]:
-        """What isolates (engine, image, policy, limits), for the run's manifest."""
+        """The isolation in use (engine, image, policy, limits), for the run's manifest."""
         return {
             **self.launcher.description,
             "policy": self.policy,
@@ -147,10 +148,10 @@ class PooledSandbox:
                     await session.end()
 
     async def take(self) -> Worker:
-        """An idle worker that answers, or a new one.
+        """Return an idle worker that answers, or a new one.
 
         Raises:
-            SandboxUnavailable, SandboxFault: none could be started.
+            SandboxUnavailable, SandboxFault: no worker could be started.
         """
         while self._idle:
             worker = self._idle.pop()
@@ -160,7 +161,7 @@ class PooledSandbox:
                 log.info("an idle worker was lost: %s", fault)
                 await self.stop(worker)
             except BaseException:
-                # Cancelled: whether it answers is not known.
+                # Cancelled, so it is unknown whether the worker answers.
                 await self.stop(worker)
                 raise
             else:
@@ -191,24 +192,24 @@ class PooledSandbox:
         return worker
 
     def _fill(self) -> None:
-        """Begin to start another worker, if fewer than `ahead` are there."""
+        """Start another worker if there are fewer than `ahead`."""
         wanted = min(self.ahead, self.max_workers)
         if self._coming is None and len(self._started) + self._starting < wanted:
             self._coming = asyncio.create_task(self._start())
             self._coming.add_done_callback(self._came)
 
     def _came(self, coming: asyncio.Task[Worker]) -> None:
-        """Put a worker that nobody waited for among the idle ones."""
+        """Add a worker that no session awaited to the idle ones."""
         if self._coming is not coming:
             return
         self._coming = None
-        # A session that needs one tries itself, and reports what kept it from starting.
+        # On failure, a session that needs a worker starts one itself and reports the error.
         if not coming.cancelled() and coming.exception() is None:
             self._idle.append(coming.result())
             self._fill()
 
     async def give_back(self, worker: Worker) -> None:
-        """Reset a worker and keep it for the next session; one that is lost is removed."""
+        """Reset a worker and keep it for the next session; remove it if it is lost."""
         try:
             await worker.link.reset()
         except SandboxFault as fault:
@@ -226,25 +227,25 @@ class PooledSandbox:
             await worker.stop()
 
     def cached(self, program: Program) -> Loadable | Outcome | None:
-        """What compiling the program gave, if it was compiled before."""
+        """Return the earlier result of compiling the program; None if there is none."""
         return self._compiled.get(program)
 
     def keep(self, program: Program, compiled: Loadable | Outcome) -> None:
-        """Remember what compiling gave, dropping the oldest beyond `CACHED_PROGRAMS`."""
+        """Cache a result of compiling, dropping the oldest beyond `CACHED_PROGRAMS`."""
         self._compiled[program] = compiled
         while len(self._compiled) > CACHED_PROGRAMS:
             self._compiled.popitem(last=False)
 
 
 class _PoolSession:
-    """One session's use of a pooled worker, and of another one after that was lost."""
+    """One session's use of a pooled worker, which is replaced if it is lost."""
 
     def __init__(self, sandbox: PooledSandbox, worker: Worker) -> None:
         self._sandbox = sandbox
         self._worker: Worker | None = worker
         self._ended = False
-        # Invariant: one call is under way in a worker at a time. Not anyio's lock, which goes
-        # once around the event loop even where nobody waits.
+        # Invariant: a worker runs one call at a time. Not anyio's lock, which goes
+        # around the event loop once even if nothing waits.
         self._turn = asyncio.Lock()
 
     async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
@@ -261,7 +262,7 @@ class _PoolSession:
             return await self._use(lambda link: link.call(found, text))
 
     async def make_ready(self, programs: Sequence[Program]) -> None:
-        """Compile the programs, and have the worker keep processes that hold them already."""
+        """Compile the programs, and let the worker prepare processes that hold them."""
         for program in programs:
             async with self._turn:
                 compiled = await self._compiled(program)
@@ -269,7 +270,7 @@ class _PoolSession:
                     self._worker.link.prime(compiled)
 
     async def end(self) -> None:
-        """Give the worker back. A call that is under way in another task ends first."""
+        """Return the worker to the pool, after any call in another task has ended."""
         self._ended = True
         async with self._turn:
             worker, self._worker = self._worker, None
@@ -277,7 +278,7 @@ class _PoolSession:
                 await self._sandbox.give_back(worker)
 
     async def _compiled(self, program: Program) -> Loadable | Outcome:
-        """The program as standbys take it, from the cache or compiled in the worker now."""
+        """Return the program in the form that standbys load, from the cache or compiled now."""
         sandbox = self._sandbox
         found = sandbox.cached(program)
         if found is not None:
@@ -287,13 +288,13 @@ class _PoolSession:
             ready = loadable(made, program, sandbox.limits, sandbox.policy)
             sandbox.keep(program, ready)
             return ready
-        # Too slow and too large are facts of the moment; the others are facts of the source.
+        # Time and memory depend on the moment; other outcomes depend on the source alone.
         if not isinstance(made, TimedOut | OutOfMemory):
             sandbox.keep(program, made)
         return made
 
     async def _use(self, work: Callable[[WorkerLink], Awaitable[T]]) -> T:
-        """Do `work` with the worker's link; a worker that is lost in it is not used again."""
+        """Do `work` with the worker's link; discard the worker if it is lost."""
         if self._ended:
             raise RuntimeError("this session has ended; open another one to call")
         if self._worker is None:

@@ -1,8 +1,8 @@
 """The process sandbox: the same worker without a container, for machines with no engine.
 
-It is weaker, and says so: the calls run as the user who started it, in the host's process and
-network namespaces. What holds them is what the kernel offers an ordinary process: Landlock (files),
-seccomp (processes, signals, network) and rlimits. Where one is missing the description tells.
+It is weaker, and says so: calls run as the current user, in the host's process and network
+namespaces. They are confined by what the kernel offers an ordinary process: Landlock (files),
+seccomp (processes, signals, network) and rlimits. The description says which of these are missing.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from toolhop_sandbox.link import WorkerLink
 from toolhop_sandbox.outcome import JSON
 
 START_S = 60.0
-"""A worker is ready within 0.2 s on an idle machine; a loaded one gets this long. One that ends
-before is noticed at once."""
+"""Seconds that a worker may take to start: 0.2 s on an idle machine, more under load. A worker
+that ends before is noticed at once."""
 STOP_S = 3.0
-"""How long a worker may take to end by itself; it does in milliseconds."""
+"""Seconds that a worker may take to end by itself; normally milliseconds."""
 WORKER_ENVIRONMENT = {
-    # Calls give the same result from process to process: sets keep one order, dates one zone.
-    # See `worker_environment` for another order.
+    # Results do not vary between processes: sets have one order, dates one zone.
+    # `worker_environment` can set another order.
     "PYTHONHASHSEED": "0",
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
     "PYTHONDONTWRITEBYTECODE": "1",
-    # No sandbox has the zones' data: they are to be missing everywhere, and not forbidden here.
+    # No sandbox has time zone data: it is missing everywhere, rather than forbidden here.
     "PYTHONTZPATH": "",
 }
 
 
 def worker_environment(hash_seed: int = 0) -> dict[str, str]:
-    """The environment of a worker whose texts are hashed with `hash_seed`, 0 to 4294967295."""
+    """Return a worker's environment, with the seed of string hashes, 0 to 4294967295."""
     return {**WORKER_ENVIRONMENT, "PYTHONHASHSEED": str(hash_seed)}
 
 
@@ -52,7 +52,7 @@ class ProcessWorker:
     link: WorkerLink
 
     async def stop(self) -> None:
-        """Hang up; the worker kills its standbys and ends. Kill it if it does not."""
+        """Close the connections, upon which the worker ends; kill it if it does not."""
         self.link.close()
         try:
             await anyio.to_thread.run_sync(partial(self.process.wait, timeout=STOP_S))
@@ -68,20 +68,20 @@ class ProcessLauncher:
 
     facts: Mapping[str, JSON] = field(default_factory=dict)
     hash_seed: int = 0
-    """Of the order of sets; runs keep the default."""
+    """Seed that determines the order of sets; runs keep the default."""
     _first: ProcessWorker | None = None
-    """The one that gave the facts, until it is asked for."""
+    """The worker whose greeting gave `facts`, until it is taken."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
-        """What isolates, for manifests."""
+        """The isolation in use, for manifests."""
         return {"kind": "process", **self.facts}
 
     async def prepare(self) -> None:
         """Check the platform, and find out what the kernel offers.
 
         Raises:
-            SandboxUnavailable: not Linux.
+            SandboxUnavailable: this is not Linux.
         """
         if not sys.platform.startswith("linux"):
             raise SandboxUnavailable(
@@ -119,7 +119,7 @@ class ProcessLauncher:
 def _start_worker(control: int, hash_seed: int) -> subprocess.Popen[bytes]:
     """Start the zygote with the control socket's descriptor and a clean environment.
 
-    No module of the user's folder is imported, and no key of the user's terminal ends it.
+    It imports no module from the user's folder, and keys in the user's terminal do not end it.
     """
     root = str(Path(__file__).resolve().parent.parent)
     module = ["-P", "-m", "toolhop_sandbox.worker.zygote"]

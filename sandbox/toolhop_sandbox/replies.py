@@ -1,8 +1,8 @@
-"""Reading what a standby sends back: bytes that untrusted code may have written itself.
+"""Reading of a standby's replies: bytes that untrusted code may have written itself.
 
-Nothing in them is believed. A frame is capped before it is read, parsed as data, and what it says
-of limits is replaced by what the host knows. So a call that forges its reply can claim a result or
-an exception of its own, as it could by returning or raising, and nothing else.
+Nothing in them is trusted. A frame's size is checked before it is read, its content is parsed as
+data, and the limits it states are replaced by those the host knows. So a call that forges its reply
+can claim a result or an exception, as it could by returning or raising, and nothing else.
 """
 
 from __future__ import annotations
@@ -35,34 +35,39 @@ from toolhop_sandbox.worker import wire
 
 SIGKILL, SIGXCPU = -9, -24
 FIRST_BYTES, CHUNK_BYTES = 16_384, 262_144
-"""Most replies are short; a large buffer for each would cost more than the reply."""
+"""Sizes of the first and of later reads. Most replies are short; a large buffer for each would
+cost more than the reply."""
 TEXT_CHARS, NAME_CHARS = 4000, 200
-"""Lengths that `Raised` promises; the worker cuts to them, and a forged reply is cut here."""
+"""Maximum lengths that `Raised` promises; the worker truncates to them, and so does the host, as
+a reply may be forged."""
 OUTCOME_BYTES = 65_536
-"""Longest outcome that is no result. The worker's own take at most 50,400: two texts of the lengths
-above, 12 bytes a character. It is read on the event loop: 1 MB of it takes up to 0.3 s."""
+"""Maximum size of an outcome other than a result. The worker's own take at most 50,400 bytes:
+two texts of the lengths above, 12 bytes per character. It is parsed on the event loop, where 1
+MB takes up to 0.3 s."""
 MOST_LINES, MOST_BYTES = 1_000_000, 1 << 40
-"""More than any source has, and any result. A forged number may have thousands of digits."""
+"""Bounds above any source's lines and any result's size. A forged number may have thousands of
+digits."""
 READ_AT_ONCE_CHARS = 32_768
-"""Longest result that is read on the event loop: at most 7 ms, where 1 MB takes up to 220."""
+"""Maximum length of a result parsed on the event loop: it takes at most 7 ms, while 1 MB takes
+up to 220."""
 OVERSIZED = b"?"
-"""Letter that stands for a frame which claimed to be longer than it may be; none of the wire's."""
+"""Letter, unused by the protocol, that marks a frame whose stated length exceeds the limit."""
 FORGED = "the reply was none of the protocol; the code may have written it itself"
 
 
 @dataclass(frozen=True, slots=True)
 class StandbyEnded:
-    """A standby that ended without a frame."""
+    """A standby that ended without sending a frame."""
 
     exit_code: int
     overdue: bool
-    """The host had it killed at the time limit."""
+    """Whether the host had it killed at the time limit."""
     hung_up: bool = False
-    """The host had it killed because it closed its connection and went on."""
+    """Whether the host had it killed because it closed its connection but went on running."""
 
 
 async def send_all(connection: socket.socket, data: bytes) -> None:
-    """Send `data`. A receiver that is gone is no error: how it ended is asked for afterwards."""
+    """Send `data`. A receiver that is gone is no error; how it ended is queried afterwards."""
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         try:
             sent = connection.send(data)
@@ -73,12 +78,12 @@ async def send_all(connection: socket.socket, data: bytes) -> None:
 
 
 async def read_frame(connection: socket.socket, cap_bytes: int) -> bytes | None:
-    """A frame without its length; None where the connection ends before the frame does.
+    """Return a frame without its length; None if the connection ends before the frame does.
 
-    A frame that claims more than `cap_bytes` is not read; its place is taken by one of an unknown
-    letter. What follows a whole frame is ignored.
+    A frame longer than `cap_bytes` is not read; one with the letter `OVERSIZED` is returned
+    instead. Data after a complete frame is ignored.
     """
-    # The event loop's own call, as this is a call's way back: anyio's portable wait took 42 µs
+    # The event loop's own method, for speed: anyio's portable wait took 42 µs
     # instead of 14, and 230 instead of 40 after an idle 5 ms.
     receive = asyncio.get_running_loop().sock_recv
     data, length = b"", wire.LENGTH.size
@@ -106,11 +111,11 @@ async def read_frame(connection: socket.socket, cap_bytes: int) -> bytes | None:
 async def read_answer(
     answer: bytes | StandbyEnded, limits: Limits, *, compiling: bool = False
 ) -> Outcome:
-    """What a standby's frame, or its end without one, says of the call.
+    """Return the outcome of a call, from a standby's frame or its end without one.
 
     Args:
         answer: the frame without its length, or the end.
-        limits: of the call.
+        limits: limits of the call.
         compiling: whether the standby was asked to compile, so that it may refuse.
     """
     if isinstance(answer, StandbyEnded):
@@ -128,7 +133,7 @@ async def read_answer(
 
 
 def _trusted(outcome: Outcome, limits: Limits, *, compiling: bool) -> Outcome:
-    """The part of an outcome that code may say of itself, within the promised lengths."""
+    """Return what code may state about itself in an outcome, within the promised lengths."""
     match outcome:
         case Raised(error, message, line):
             known = line is not None and 0 < line <= MOST_LINES
@@ -143,7 +148,7 @@ def _trusted(outcome: Outcome, limits: Limits, *, compiling: bool) -> Outcome:
         case Refused() if compiling:
             return outcome
         case _:
-            # A worker never sends the others: the host tells them from the process's end.
+            # A worker never sends the others: the host derives them from how the process ended.
             return Died(FORGED)
 
 
@@ -155,7 +160,7 @@ async def _returned(body: bytes, limits: Limits) -> Outcome:
         if len(text) <= READ_AT_ONCE_CHARS:
             json.loads(text, parse_constant=_refuse, parse_float=_finite)
         else:
-            # Other episodes go on meanwhile.
+            # In a thread, so that other episodes are not blocked.
             await anyio.to_thread.run_sync(json_text.check, text)
     except (ValueError, RecursionError) as error:
         return NotJson(f"the result cannot be read as JSON: {str(error)[:200]}")
@@ -172,16 +177,16 @@ def _finite(text: str) -> float:
 
 
 def _ending(ending: StandbyEnded, limits: Limits) -> Outcome:
-    """What it means that a standby ended without an answer."""
+    """Return the outcome of a standby that ended without an answer."""
     if ending.overdue:
         return TimedOut(limits.wall_s)
     if ending.hung_up:
         return Died("the process closed its connection and gave no result")
     if ending.exit_code == SIGKILL:
-        # We did not kill it: the kernel did, for memory.
+        # The kernel killed it, for memory; we did not.
         return OutOfMemory(limits.memory_mib)
     if ending.exit_code == SIGXCPU:
-        # By threads, before the time was up; or by itself, so as to hear that it was.
+        # Its threads used up the processor time, or it sent the signal itself.
         return Died("the process was ended for its use of processor time")
     if ending.exit_code < 0:
         return Died(f"the process was ended by signal {-ending.exit_code}")

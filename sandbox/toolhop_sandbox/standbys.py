@@ -1,4 +1,4 @@
-"""Processes that wait for one call, as the host sees them, and the programs they are given."""
+"""Standbys, which are processes that wait for one call each, and the programs given to them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from toolhop_sandbox.worker import wire
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Code as the worker compiled it, opaque here: never unpacked outside a standby."""
+    """Code compiled by the worker; opaque here, as it is never unpacked outside a standby."""
 
     code: bytes
 
 
 @dataclass(slots=True, eq=False)
 class Loadable:
-    """A program as a standby takes it, to be called any number of times."""
+    """A program in the form that standbys load, to be called any number of times."""
 
     frame: bytes
     limits: Limits
 
 
 def loadable(compiled: Compiled, program: Program, limits: Limits, policy: Policy) -> Loadable:
-    """Put together what a standby has to know before the arguments come."""
+    """Pack everything that a standby needs before the arguments arrive."""
     # The function's name comes from the model's data: a line break in it would shift the rest.
     head = (
         program.function.replace("\n", " "),
@@ -46,13 +46,13 @@ class Standby:
     number: int
     connection: socket.socket
     ended: bool = False
-    """Whether the worker was asked to end it, and said how it ended."""
+    """Whether the worker was asked to end it, and reported how it ended."""
 
     @property
     def waits(self) -> bool:
-        """Whether it is there to be called.
+        """Whether it is still ready to be called.
 
-        It says nothing before it is asked, so it ended if its connection can be read.
+        It sends nothing before it is asked, so a readable connection means that it has ended.
         """
         try:
             self.connection.recv(1, socket.MSG_PEEK)
@@ -63,5 +63,5 @@ class Standby:
         return False
 
     def close(self) -> None:
-        """Hang up. A standby that still waits ends by itself."""
+        """Close the connection. A standby that still waits then ends by itself."""
         self.connection.close()

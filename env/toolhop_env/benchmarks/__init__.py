@@ -1,7 +1,7 @@
-"""The benchmarks by name, a folder each, and the verdict on a trace by its own benchmark.
+"""The benchmarks by name, one folder each, and the scoring of a trace by its own benchmark.
 
-A package of one's own adds a benchmark by an entry point of the group ``toolhop.benchmarks``
-whose object is a `Benchmark`.
+A third-party package adds a benchmark through an entry point of the group ``toolhop.benchmarks``
+that refers to a `Benchmark`.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ BENCHMARKS = Registry(
 
 
 class UnknownBenchmark(Exception):
-    """No benchmark has this name here, or its package cannot be used; says which there are."""
+    """No usable benchmark has this name; the message lists those that exist."""
 
 
 @cache
 def named(name: str) -> Benchmark:
-    """The benchmark of a name: one of ours, or one that an installed package adds.
+    """Return the benchmark of this name, built in or from an installed package.
 
-    Its functions raise `BenchmarkFault` where they break: on a bug of its package, or on a trace
-    that nobody played.
+    Its functions raise `BenchmarkFault` if they fail, be it by a bug of the package or on a trace
+    that was not produced by an episode.
 
     Raises:
-        UnknownBenchmark: there is none.
+        UnknownBenchmark: no benchmark has this name.
         BadPackage: its entry point cannot be used.
     """
     return guarded(registered(name))
 
 
 def registered(name: str) -> Benchmark:
-    """The benchmark of a name, as its package has it.
+    """Return the benchmark of this name as its package defines it, without guards.
 
     Raises:
-        UnknownBenchmark: there is none.
+        UnknownBenchmark: no benchmark has this name.
         BadPackage: its entry point cannot be used.
     """
     benchmark = BENCHMARKS.get(name)
@@ -64,20 +64,20 @@ def registered(name: str) -> Benchmark:
 
 
 def names() -> list[str]:
-    """All names, ours first."""
+    """Return the names of all benchmarks, built-in ones first."""
     return BENCHMARKS.names()
 
 
 def score(trace: Trace, answers: Answers = NO_ANSWERS) -> Verdict:
-    """The verdict on an episode: errored if it never ended, or ended so.
+    """Score an episode; it is errored if it never ended or ended with an error.
 
     Args:
         trace: the whole trace.
-        answers: what a judge said of the benchmark's questions, by their ids.
+        answers: the judge's answers to the benchmark's questions, by id.
 
     Raises:
         UnknownBenchmark: the trace's benchmark is not installed here.
-        BenchmarkFault: its scorer broke, or gave what no figure can be made of.
+        BenchmarkFault: its scorer failed, or returned values that cannot be used.
     """
     ended = trace.ended
     if ended is None:

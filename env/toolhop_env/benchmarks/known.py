@@ -1,4 +1,4 @@
-"""Texts that the values of calls may stem from: rules that several scorers share."""
+"""Texts that the values of calls may come from: rules shared by several scorers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Words = tuple[str, ...]
 
 
 def plain_words(text: str) -> Words:
-    """The words of a text of any length; numbers that are equal as equal words."""
+    """Split a text of any length into words; equal numbers become equal words."""
     parts = (text[at : at + LONGEST_CHARS] for at in range(0, len(text), LONGEST_CHARS))
     return tuple(_plain(word) for part in parts for word in words(part))
 
@@ -26,20 +26,20 @@ def _plain(word: str) -> str:
 
 
 class Known:
-    """A text that values may stem from."""
+    """A text that the values of calls may come from."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     @cached_property
     def in_order(self) -> Words:
-        """Its words."""
+        """The words of the text, in order."""
         return plain_words(self._text)
 
     @cached_property
     def _all(self) -> frozenset[str]:
         found = self.in_order
-        # `user_id=7f3a` and `2024-01-05` are also words in parts, and `S01` has a number.
+        # The parts of `user_id=7f3a` and `2024-01-05` are words too, and `S01` has a number.
         parts = re.findall(r"[^\W_]+", self._text.casefold())
         parts += re.findall(r"\d+(?:\.\d+)?", self._text)
         written = (DIGITS[word] for word in found if word in DIGITS)
@@ -54,7 +54,7 @@ class Known:
         return frozenset(date for _, date in dates_in(self._text))
 
     def holds(self, value: str) -> bool:
-        """Whether all words of a value stand in the text, or its date or number does."""
+        """Whether the text has all words of a value, or the date or number that the value is."""
         if not value.isascii() and value.casefold() in self._text.casefold():
             return True  # scripts without spaces have no words to compare
         if (date := whole_date(value)) is not None and date in self._dates:
@@ -66,5 +66,5 @@ class Known:
 
 
 def _numbers(found: Iterable[str]) -> Iterable[object]:
-    """The values of those that are plain numbers, signs aside."""
+    """Return the absolute values of the texts that are plain numbers."""
     return (abs(number) for one in found if (number := plain_number(one)) is not None)

@@ -1,1 +1,1 @@
-"""What looks wrong with the harness in some runs, and not with the model."""
+"""What looks wrong with the harness, rather than with the model, in some runs."""

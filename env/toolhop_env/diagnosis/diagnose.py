@@ -1,8 +1,8 @@
-"""From traces to findings.
+"""Find what looks wrong in traces.
 
-`diagnose` is a pure function. Each kind of finding is a check, with its thresholds as constants
-above it and a line in docs/diagnosis.md. A finding is a reason to look, with the episodes to look
-at; it changes no score.
+`diagnose` is a pure function. Each kind of finding has a check, with its thresholds as constants
+above it and an entry in docs/diagnosis.md. A finding is a reason to look at the episodes it names;
+it changes no score.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ CHECKS: tuple[Callable[[Sequence[Seen]], Iterator[Finding]], ...] = (
 def diagnose(
     runs: Mapping[str, Iterable[Trace]], judgements: Mapping[str, Judgements] | None = None
 ) -> list[Finding]:
-    """What looks wrong in all of these runs taken together, the worst first.
+    """Return what looks wrong in these runs taken together, the worst first.
 
     Args:
-        runs: traces by the run's name; read one by one, and a few hundred bytes kept of each.
-        judgements: what a judge said of them, by the run's name; a run without any may lack.
+        runs: traces by run name; read one at a time, keeping a few hundred bytes of each.
+        judgements: the judge's answers by run name; runs without a judge may be missing.
 
     Raises:
         UnknownBenchmark: a trace's benchmark is not installed here.
@@ -56,7 +56,7 @@ def _scored(traces: Iterable[Trace], said: Judgements) -> Iterator[tuple[Trace, 
 
 
 def diagnose_scored(runs: Mapping[str, Iterable[tuple[Trace, Attempt]]]) -> list[Finding]:
-    """The same of traces that come with what they come to; unfinished ones are passed over."""
+    """Diagnose traces that are already scored; unfinished ones are skipped."""
     seen: list[Seen] = []
     same = Same()
     for name, scored in runs.items():

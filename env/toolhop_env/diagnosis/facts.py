@@ -1,4 +1,4 @@
-"""What a diagnosis keeps of a trace: small, so that whole runs fit in memory."""
+"""What a diagnosis keeps of a trace, small enough for whole runs to fit in memory."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SeenCall:
-    """A call."""
+    """A tool call."""
 
     tool: str
     arguments: str
-    """A short digest of their text."""
+    """Short digest of the arguments' text."""
     error: ErrorCode | None
     repaired: bool
-    """It was rejected, and a lenient parser would have run it."""
+    """Whether the call was rejected although a lenient parser would have accepted it."""
 
     @property
     def ran(self) -> bool:
@@ -43,78 +43,78 @@ class SeenCall:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A finished attempt, and what only a diagnosis needs of its trace."""
+    """A finished attempt, and what only the diagnosis needs of its trace."""
 
     attempt: Attempt
     name: str
-    """The episode's; with its run's in front where there are several runs."""
+    """Name of the episode, prefixed with the run's name if there are several runs."""
     item: str
-    """The item's id; with a part of its digest where runs have two versions of it."""
+    """Id of the item, followed by part of its digest if the runs have two versions of it."""
     gold: str
-    """The gold answer in words; empty where the benchmark has none."""
+    """Gold answer as text; empty if the benchmark has none."""
     milestones: tuple[Milestone, ...]
     returned: frozenset[int]
-    """Milestones (from 0) whose `expected` some tool returned, whichever tool it was."""
+    """Indices of the milestones whose `expected` some tool returned, whichever tool it was."""
     calls: tuple[SeenCall, ...]
     answer: str | None
-    """What was given as the answer, as scored."""
+    """The agent's answer, as scored; None if there is none."""
     in_last_result: bool
-    """The last call returned the gold answer."""
+    """Whether the last call returned the gold answer."""
     gap: str | None
-    """Why the benchmark's answer measures differ on it."""
+    """Why the benchmark's answer measures differ on this attempt; None if they agree."""
     tools: bool
-    """Tools were on offer."""
+    """Whether tools were on offer."""
     counts: bool = True
-    """The run's figures count this attempt."""
+    """Whether the run's figures include this attempt."""
     left: bool = False
-    """Another attempt resumes from it: what was left behind is not a fault."""
+    """Whether another attempt resumes from this one, so that its being unfinished is no fault."""
 
     @property
     def benchmark(self) -> Benchmark:
-        """Whose measures it is scored by."""
+        """The benchmark whose measures score the attempt."""
         return named(self.attempt.benchmark)
 
     @property
     def solved(self) -> bool:
-        """Whether the leading measure gives it any credit."""
+        """Whether the leading measure gives the attempt any credit."""
         return self.has(self.benchmark.lead)
 
     def has(self, measure: Measure) -> bool:
-        """Whether it is scored, and has the measure's property."""
+        """Whether the attempt has a score with the measure's property."""
         score = self.attempt.score
         return score is not None and measure.holds(score)
 
     @property
     def baseline(self) -> bool:
-        """Whether the agent does not try: its failures say nothing."""
+        """Whether the agent is a baseline, whose failures mean nothing."""
         return is_baseline(self.attempt.agent)
 
     @property
     def by_oracle(self) -> bool:
-        """Whether the gold calls were made: then a first try is enough to tell."""
+        """Whether the oracle played with tools, so that a single try is conclusive."""
         return self.attempt.agent == ORACLE and self.tools
 
 
 def is_baseline(agent: str) -> bool:
-    """Whether an agent answers without a look at the question."""
+    """Whether an agent answers without looking at the question."""
     return agent == "do-nothing" or agent.startswith("constant:")
 
 
 class Same:
-    """Equal values as one: of many epochs of an item most of what is kept is the same."""
+    """Replaces equal values by one object, as most values repeat over the epochs of an item."""
 
     def __init__(self) -> None:
         self._known: dict[object, Any] = {}
 
     def __call__(self, value: T) -> T:
-        """The value that was met first of those equal to a hashable one."""
+        """Return the first object seen that equals a hashable value."""
         found: T = self._known.setdefault((type(value), value), value)
         return found
 
     def score(self, one: Score, benchmark: Benchmark) -> Score:
-        """What checks read of a score: the values, and of its conduct neither time nor cost."""
+        """Return the part of a score that checks read; time and cost of the conduct are dropped."""
         if any(measure.parts is not None for measure in benchmark.answer_measures):
-            return one  # they may be made of anything in it
+            return one  # these measures may use any part of the score
         went = one.conduct
         seen = Conduct(
             went.ending, went.turns, went.calls, went.errors, went.repairable,
@@ -131,7 +131,7 @@ class Same:
 
 
 def seen_in(run: str, scored: Iterable[tuple[Trace, Attempt]], same: Same) -> Iterator[Seen]:
-    """The finished attempts of one run; `run` goes in front of their names, if not empty."""
+    """Yield the finished attempts of one run; `run`, unless empty, is prefixed to their names."""
     found = [_seen(run, trace, one, same) for trace, one in scored if trace.ended is not None]
     counted = {one.episode for one in counting(seen.attempt for seen in found)}
     parents = {one.attempt.parent for one in found}
@@ -141,7 +141,7 @@ def seen_in(run: str, scored: Iterable[tuple[Trace, Attempt]], same: Same) -> It
 
 
 def distinct(seen: Sequence[Seen]) -> list[Seen]:
-    """The same, where an id means one item: two versions of an item get two names."""
+    """Rename items so that each id means one item: two versions of an item get two names."""
     versions: dict[str, set[str]] = defaultdict(set)
     for one in seen:
         versions[one.item].add(one.attempt.item_digest)
@@ -178,7 +178,7 @@ def _seen(run: str, trace: Trace, attempt: Attempt, same: Same) -> Seen:
 
 
 def _small(one: Attempt, same: Same) -> Attempt:
-    """An attempt without what no check reads."""
+    """Return an attempt without the fields that no check reads."""
     score = one.score
     verdict = same.score(score, named(one.benchmark)) if score else one.verdict
     return replace(

@@ -1,4 +1,4 @@
-"""A finding, and what the checks have in common."""
+"""The class of findings, and helpers that the checks share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolhop_sandbox.outcome import JSON
 
 
 class Severity(StrEnum):
-    """How sure it is that something has to be repaired."""
+    """How certain it is that something needs to be fixed."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,18 +21,18 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that looks wrong."""
+    """Something that looks wrong."""
 
     kind: str
     severity: Severity
     text: str
-    """For a person: what, how often, where first."""
+    """Message for people: what is wrong, how often, and examples."""
     episodes: tuple[str, ...]
-    """Where it can be seen; with the run's name in front where there are several runs."""
+    """Names of the affected episodes, prefixed with the run's name if there are several runs."""
     evidence: Mapping[str, JSON] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, JSON]:
-        """As plain values."""
+        """Return the finding as plain JSON values."""
         return {
             "kind": self.kind,
             "severity": self.severity.value,
@@ -43,39 +43,39 @@ class Finding:
 
 
 def with_score(seen: Sequence[Seen]) -> list[Seen]:
-    """The attempts that enter a run's figures."""
+    """Return the scored attempts that a run's figures include."""
     return [one for one in seen if one.counts and one.attempt.score is not None]
 
 
 def listed(cases: Iterable[str], most: int = 3) -> str:
-    """The first of them in words, and how many more there are."""
+    """Return the first cases as text, and the number of others."""
     all_cases = list(cases)
     left = len(all_cases) - most
     return "; ".join(all_cases[:most]) + (f"; and {left} more" if left > 0 else "")
 
 
 def tallied(counter: Counter[str]) -> dict[str, JSON]:
-    """Counts as plain values, the largest first."""
+    """Return counts as plain JSON values, the largest first."""
     return dict(counter.most_common())
 
 
 WARN_EPISODES = 3
 WARN_SHARE = 0.05
-"""Episodes, absolutely and of those that were judged, from which a finding is a warning."""
+"""Number and share of affected episodes from which a finding is a warning."""
 
 
 def share_severity(hit: int, scored: int) -> Severity:
-    """A warning from `WARN_EPISODES` and `WARN_SHARE` on, else a note."""
+    """Return a warning if both `WARN_EPISODES` and `WARN_SHARE` are reached, else a note."""
     many = hit >= WARN_EPISODES and hit >= WARN_SHARE * scored
     return Severity.WARNING if many else Severity.NOTE
 
 
 def shortened(text: str) -> str:
-    """The beginning of a text, quoted."""
+    """Return the beginning of a text, quoted."""
     plain = " ".join(text.split())
     return repr(plain if len(plain) <= 40 else plain[:39] + "…")
 
 
 def in_words(codes: Counter[str]) -> str:
-    """Codes with their counts, in words."""
+    """Return codes with their counts, as text."""
     return ", ".join(f"{count} {code}" for code, count in codes.most_common())

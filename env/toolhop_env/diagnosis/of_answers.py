@@ -1,4 +1,4 @@
-"""Checks of answers and of how agents write: scorers, limits and formats that may not fit."""
+"""Checks of answers and of how calls are written: ill-fitting scorers, limits and formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from toolhop_sandbox.outcome import JSON
 
 
 def lost_answers(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Answers that the last tool result held, and the final message did not."""
+    """Find wrong answers where the last tool result had the right one."""
     scored = with_score(seen)
     hit = [
         one
@@ -51,7 +51,7 @@ def _ending(one: Seen) -> Ending | None:
 
 
 def scorer_gaps(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Episodes on which a benchmark's scorers differ, each way, by reason."""
+    """Find episodes on which a benchmark's scorers differ, by direction and reason."""
     groups: dict[str, list[Seen]] = defaultdict(list)
     for one in with_score(seen):
         if not one.baseline:
@@ -84,12 +84,12 @@ def _one_way(scored: Sequence[Seen], by: Measure, against: Measure) -> Iterator[
 
 
 def _quoted(measure: Measure) -> str:
-    """A heading of several words in quotes, so that a sentence shows where it ends."""
+    """Return a measure's heading, quoted if it has several words."""
     return f'"{measure.heading}"' if " " in measure.heading else measure.heading
 
 
 def scoring_baselines(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Agents that do not look at the question, and score."""
+    """Find agents that score without looking at the question."""
     groups: dict[tuple[str, str, str], list[Seen]] = defaultdict(list)
     for one in with_score(seen):
         if one.baseline:
@@ -98,7 +98,7 @@ def scoring_baselines(seen: Sequence[Seen]) -> Iterator[Finding]:
         lead, measures = named(name).lead, named(name).answer_measures
         right = {m.name: sum(one.has(m) for one in group) for m in measures}
         if any(right.values()):
-            # Some gold may well be the constant; an answer of nothing is the gold of none.
+            # A gold may equal the constant by chance, but no gold is an empty answer.
             wrong = lead.binary and right[lead.name] and agent == "do-nothing"
             shown = ", ".join(f"{m.heading} {right[m.name]}" for m in measures)
             evidence: dict[str, JSON] = {**right, "episodes": len(group)}
@@ -113,11 +113,11 @@ def scoring_baselines(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 LEAST_REJECTED = 5
 REPAIRED_SHARE = 0.3
-"""Rejected calls of an agent, and the share that a lenient parser would have run."""
+"""Minimum of an agent's rejected calls, and the share of them that a lenient parser would run."""
 
 
 def repairable_calls(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Agents whose calls fail by their form: the tool-call format may not fit them."""
+    """Find agents whose calls fail by their form: the tool-call format may not suit them."""
     groups: dict[tuple[str, str], list[tuple[Seen, SeenCall]]] = defaultdict(list)
     for one in with_score(seen):
         rejected = [(one, call) for call in one.calls if not call.ran]
@@ -138,11 +138,11 @@ def repairable_calls(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 LEAST_ITEMS = 5
 SAME_SHARE = 0.8
-"""Different items that an agent answered, and the share of them with one and the same answer."""
+"""Minimum of different items an agent answered, and the share of them with the same answer."""
 
 
 def same_answers(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Agents that answer (nearly) every item alike, while the golds differ."""
+    """Find agents that answer nearly every item alike although the golds differ."""
     groups: dict[tuple[str, str], list[Seen]] = defaultdict(list)
     for one in with_score(seen):
         if not one.baseline and one.answer is not None:

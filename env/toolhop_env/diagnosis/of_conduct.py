@@ -1,4 +1,4 @@
-"""Checks of how agents went about it, from attempts alone: a run's summary ends with them."""
+"""Checks of how agents behaved, from attempts alone; a run's summary ends with their findings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from toolhop_env.verdicts import ErrorCode
 from toolhop_tools.errors import counted
 
 MOSTLY = 0.5
-"""Share of prompts that are too short, from which the server is taken to drop tools."""
+"""Share of too-short prompts from which the server is assumed to drop tools."""
 
 
 @dataclass(slots=True)
 class Scored:
-    """The episodes with a score of one agent in one mode and tool-call format: how many, and of
-    those that are odd the names.
-    """
+    """Counts of one agent's scored episodes in one mode and format, and names of odd ones."""
 
     agent: str
     mode: str
@@ -31,26 +29,26 @@ class Scored:
     benchmark: Benchmark
     episodes: int = 0
     called: bool = False
-    """Whether some episode called a tool."""
+    """Whether any episode called a tool."""
     without_call: list[str] = field(default_factory=list)
-    """All of them, while none called."""
+    """All episodes so far, as long as none has called a tool."""
     unseen: list[str] = field(default_factory=list)
     malformed: list[str] = field(default_factory=list)
     ended_malformed: int = 0
     repeating: list[str] = field(default_factory=list)
     repeated: int = 0
-    """Failed calls that repeat one that failed before."""
+    """Number of failed calls that repeat an earlier failed call."""
     failed: int = 0
     cut: list[str] = field(default_factory=list)
     cut_wrong: int = 0
 
     @property
     def who(self) -> str:
-        """In words."""
+        """Agent, mode and tool-call format as text."""
         return f"{self.agent} in {self.mode} mode, {self.call_format} tool-call format"
 
     def add(self, name: str, score: Score) -> None:
-        """Take in an episode."""
+        """Add an episode."""
         one = score.conduct
         self.episodes += 1
         self.called = self.called or one.calls > one.errors.get(ErrorCode.MALFORMED_CALL, 0)
@@ -73,13 +71,13 @@ class Scored:
 
 
 class Conducts:
-    """How attempts went that are taken in one by one; the names of odd ones are kept."""
+    """Collects attempts one at a time and groups them; only the names of odd ones are stored."""
 
     def __init__(self) -> None:
         self._groups: dict[tuple[str, str, str, str], Scored] = {}
 
     def add(self, one: Attempt, name: str = "") -> None:
-        """Take in an attempt; `name` is what findings call its episode, if not as itself."""
+        """Add an attempt; `name` replaces its episode's name in findings."""
         if one.score is None:
             return
         key = (one.agent, one.mode, one.call_format.value, one.benchmark)
@@ -88,14 +86,14 @@ class Conducts:
         self._groups[key].add(name or one.episode, one.score)
 
     def findings(self) -> Iterator[Finding]:
-        """What is odd in how they went; one finding an agent, mode and kind."""
+        """Yield what is odd: at most one finding per agent, mode and kind."""
         for group in self._groups.values():
             for check in CHECKS:
                 yield from check(group)
 
 
 def tools_unseen(group: Scored) -> Iterator[Finding]:
-    """Prompts whose tokens cannot hold the tools that were sent beside them."""
+    """Find prompts with too few tokens to contain the tools that were sent."""
     hit = group.unseen
     if hit:
         yield Finding(
@@ -111,7 +109,7 @@ def tools_unseen(group: Scored) -> Iterator[Finding]:
 
 
 def no_calls(group: Scored) -> Iterator[Finding]:
-    """Agents that never call a tool where each step needs one."""
+    """Find agents that never call a tool although each step needs one."""
     must = group.mode in group.benchmark.conditions.must_call
     if must and not group.called and not is_baseline(group.agent):
         malformed = len(group.malformed)
@@ -126,7 +124,7 @@ def no_calls(group: Scored) -> Iterator[Finding]:
 
 
 def malformed_call(group: Scored) -> Iterator[Finding]:
-    """Calls in a form that is not read."""
+    """Find calls in a form that is not understood."""
     hit, ended = group.malformed, group.ended_malformed
     if hit:
         yield Finding(
@@ -141,7 +139,7 @@ def malformed_call(group: Scored) -> Iterator[Finding]:
 
 
 def repeated_failures(group: Scored) -> Iterator[Finding]:
-    """Calls made again as they failed: what the feedback says does not get through."""
+    """Find failed calls that are repeated unchanged: the feedback does not help."""
     hit, repeated, failed = group.repeating, group.repeated, group.failed
     if hit:
         yield Finding(
@@ -156,7 +154,7 @@ def repeated_failures(group: Scored) -> Iterator[Finding]:
 
 
 def cut_replies(group: Scored) -> Iterator[Finding]:
-    """Replies that reached the limit of their tokens, which is a setting."""
+    """Find replies cut off by the token limit, which is a setting."""
     hit, wrong = group.cut, group.cut_wrong
     if hit:
         yield Finding(

@@ -1,4 +1,4 @@
-"""Checks of episodes, items and tools: what was played, rather than who played it."""
+"""Checks of episodes, items and tools, independent of the agent."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from toolhop_tools.errors import counted
 
 
 def nothing_ended(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Runs in which no episode has ended: that no other check finds anything says nothing."""
+    """Report runs in which no episode ended, as the other checks then find nothing."""
     if not seen:
         yield Finding("nothing_ended", Severity.WARNING, "no episode has ended", ())
 
 
 def errored_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Episodes that were never judged, and attempts that had to be played again, by cause."""
+    """Find episodes that ended in an error, and attempts that had to be repeated, by cause."""
     for counts, severity, noun, said in (
         (True, Severity.ERROR, "episode", "errored and in no figure"),
         (False, Severity.NOTE, "attempt", "errored and played again"),
@@ -50,9 +50,9 @@ def errored_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 
 def causes_of(reasons: Iterable[str]) -> Counter[str]:
-    """First lines of reasons with their counts, the most frequent first.
+    """Count the first lines of reasons, the most frequent first.
 
-    Those that differ in numbers alone are one cause, in the words that came first.
+    Lines that differ only in numbers are one cause, shown in the words of the first.
     """
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -63,11 +63,11 @@ def causes_of(reasons: Iterable[str]) -> Counter[str]:
 
 
 LEAST_TRIES = 3
-"""Tries at an item or a hop, and runs of a tool, that tell something. The oracle's first does."""
+"""Minimum of tries at an item or hop, or runs of a tool. A single try suffices for the oracle."""
 
 
 def unsolved_items(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Items that no agent solved, where those agents solved others."""
+    """Find items that no agent solved although those agents solved others."""
     tries: dict[str, list[Seen]] = defaultdict(list)
     solvers: set[str] = set()
     for one in with_score(seen):
@@ -117,7 +117,7 @@ def _by_oracle(group: Iterable[Seen]) -> bool:
 
 
 def silent_milestones(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Milestones whose tool succeeds, while no tool ever returns what is expected."""
+    """Find milestones whose tool succeeds although no tool ever returns what is expected."""
     ran: dict[tuple[str, int], list[tuple[Seen, SeenCall]]] = defaultdict(list)
     returned: set[tuple[str, int]] = set()
     for one in with_score(seen):
@@ -154,12 +154,12 @@ def _silent(place: int, calls: Sequence[tuple[Seen, SeenCall]]) -> JSON:
 
 
 def _asked(calls: Iterable[tuple[Seen, SeenCall]]) -> set[str]:
-    """The different arguments of calls."""
+    """Return the distinct arguments of calls."""
     return {call.arguments for _, call in calls}
 
 
 def failing_tools(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Tools that no call got a result from: with `LEAST_TRIES` different arguments or more."""
+    """Find tools whose calls all failed, over at least `LEAST_TRIES` different arguments."""
     by_tool: dict[tuple[str, str], list[tuple[Seen, SeenCall]]] = defaultdict(list)
     for one in with_score(seen):
         for call in one.calls:
@@ -188,7 +188,7 @@ def failing_tools(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 
 def refused_tools(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Tools that the policy does not run: whoever plays cannot use them."""
+    """Find tools that the policy refuses, so that no agent can use them."""
     yield from _by_code(
         seen,
         "refused_tools",
@@ -200,11 +200,11 @@ def refused_tools(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 LIMIT_CALLS = 3
 LIMIT_SHARE = 0.01
-"""Calls that end at a limit, absolutely and of all calls, from which they are a warning."""
+"""Number and share of calls that hit a limit from which the finding is a warning."""
 
 
 def tools_at_limits(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Calls that ran out of time or memory, by tool."""
+    """Find calls that ran out of time or memory, by tool."""
     total = sum(len(one.calls) for one in with_score(seen))
     yield from _by_code(
         seen,

@@ -1,1 +1,1 @@
-"""Two conditions over the same episodes: their pairs, and the figures of a comparison."""
+"""Pairs of the same episodes under two conditions, and the figures that compare them."""

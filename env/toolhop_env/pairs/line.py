@@ -1,9 +1,9 @@
 """The figures of one comparison: a measure under two conditions over the same episodes.
 
-A binary measure with one pair an item gets McNemar's exact test and Tango's interval. Everything
-else gets a bootstrap over items and a permutation test that swaps whole items: epochs and modes
+A binary measure with one pair per item gets McNemar's exact test and Tango's interval. Everything
+else gets a bootstrap over items and a permutation test that swaps whole items, as epochs and modes
 of one item are not independent. A binary measure that tables show as the mean of others (balanced
-accuracy) is compared as that mean, where every pair is in the same one of them on both sides.
+accuracy) is compared as that mean if each pair belongs to the same part on both sides.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from toolhop_env.statistics.multiple import holm
 from toolhop_env.statistics.shares import difference
 
 Clustered: TypeAlias = dict[str, list[tuple[Parts, Parts]]]
-"""By item or family (`Attempt.cluster`) the parts before and after of each of its pairs."""
+"""Parts before and after of each pair, by item or family (`Attempt.cluster`)."""
 
 
 class Method(StrEnum):
-    """How a p-value or an interval was made."""
+    """Method behind a p-value or an interval."""
 
     MCNEMAR = "McNemar exact"
     PERMUTATION = "permutation"
     TANGO = "Tango score"
     BOOTSTRAP = "bootstrap"
     NONE = "none"
-    """Too few items to resample, or all differ alike: an interval would claim too much. Or the
-    measure is not tested."""
+    """No interval, as there are too few items to resample or all differ alike, so that it would
+    claim too much; or no test, as the measure is not tested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How figures are made."""
+    """Parameters of resampling and intervals."""
 
     seed: int = 0
     resamples: int = 10_000
@@ -54,41 +54,40 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One measure under both conditions. Shares are 0 to 1."""
+    """One measure under both conditions. Shares are from 0 to 1."""
 
     measure: Measure
     items: int
-    """Or families of items (`Attempt.cluster`)."""
+    """Number of items, or of families of items (`Attempt.cluster`)."""
     pairs: int
-    """Those in which both sides have a figure."""
+    """Number of pairs in which both sides have a value."""
     before: float
     after: float
     counts: tuple[Parts, Parts]
-    """The sums that `before` and `after` are made of: numerator and denominator of each. Of a
-    balanced line the means themselves, over 1."""
+    """Numerator and denominator of `before` and `after`; on a balanced line, the means over 1."""
     difference: float
     """`after` - `before`."""
     low: float | None
     high: float | None
     interval: Method
     p_value: float | None
-    """None for a measure that is described and not tested."""
+    """None for a measure that is described but not tested."""
     test: Method
     gained: int | None = None
-    """Discordant pairs in which the second side alone has the property; None for a measure that
-    is not binary."""
+    """Number of discordant pairs in which only the second side has the property; None if the
+    measure is not binary."""
     lost: int | None = None
     balanced: bool = False
-    """Whether `before` and `after` are means over `Measure.mean_of`, each with the same weight;
-    `gained` and `lost` count pairs all the same."""
+    """Whether `before` and `after` are means over `Measure.mean_of`, equally weighted; `gained`
+    and `lost` still count pairs."""
     adjusted: float | None = None
-    """The p-value after Holm's correction; None where it stands alone."""
+    """P-value after Holm's correction; None for a test that stands alone."""
 
     def disagreement(self, confidence: float) -> str:
-        """Why the interval and the p-value seem to contradict each other; empty where they agree.
+        """Explain an apparent contradiction between interval and p-value; empty if there is none.
 
-        They do where the interval of `confidence` has 0 and p is at most 1 - `confidence`, or
-        where neither holds. The p-value is the corrected one where there is one.
+        They contradict each other if the interval of `confidence` has 0 and p is at most 1 -
+        `confidence`, or if neither holds. The corrected p-value is used if there is one.
         """
         if self.low is None or self.high is None or self.p_value is None:
             return ""
@@ -107,22 +106,22 @@ class Line:
 
     @property
     def heading(self) -> str:
-        """What a table calls it."""
+        """Heading of the line in tables."""
         return f"{self.measure.heading}, balanced" if self.balanced else self.measure.heading
 
     @property
     def mid_p(self) -> float | None:
-        """McNemar's mid-p, where that test was used."""
+        """McNemar's mid-p; None if another test was used."""
         if self.test is not Method.MCNEMAR or self.gained is None or self.lost is None:
             return None
         return paired.mcnemar_mid_p(self.gained, self.lost)
 
     @property
     def detectable(self) -> float | None:
-        """Minimum detectable difference (80 % power) of a binary measure.
+        """Minimum detectable difference of a binary measure, at 80 % power; None if there is none.
 
-        It is the smallest one that so many items, with so many discordant pairs, show at the
-        0.05 level in four of five studies. None where there is none.
+        It is the smallest difference that this number of items, with this share of discordant
+        pairs, shows at the 0.05 level in four of five studies.
         """
         if self.gained is None or self.lost is None or self.balanced:
             return None
@@ -136,11 +135,11 @@ _APART = {
     False: "the bootstrap draws items as they differ, the test swaps them as if they did not; with "
     "few or skewed items they part at the margin. The test decides.",
 }
-"""Why an interval and a test may part, by whether the interval is Tango's."""
+"""Why an interval and a test may disagree, by whether the interval is Tango's."""
 
 
 def disagreements(found: Iterable[tuple[str, Line]], confidence: float) -> dict[str, Sequence[str]]:
-    """By reason the names of the lines whose interval seems to contradict their p-value."""
+    """Return the names of the lines with an apparent contradiction, by its explanation."""
     named: dict[str, list[str]] = defaultdict(list)
     for name, one in found:
         if reason := one.disagreement(confidence):
@@ -150,30 +149,30 @@ def disagreements(found: Iterable[tuple[str, Line]], confidence: float) -> dict[
 
 @cache
 def _detectable(items: int, discordant_share: float) -> float:
-    # Asked for every group of every breakdown, of which many are alike.
+    # Needed for every group of every breakdown, often with equal arguments.
     return paired.smallest_detectable(items, discordant_share)
 
 
 def compared(benchmark: Benchmark) -> tuple[Measure, ...]:
-    """What runs of a benchmark are compared in.
+    """Return the measures in which runs of a benchmark are compared.
 
-    Time is not: settings that change no result, such as the sandbox, change it.
+    Time is left out, as settings that change no result, such as the sandbox, affect it.
     """
     conduct = (one for one in CONDUCT if one.unit is not Unit.SECONDS)
     return (*benchmark.measures, *conduct, *CODES)
 
 
 def lines(measures: Sequence[Measure], pairs: Sequence[Pair], options: Options) -> list[Line]:
-    """Every measure that these pairs have a figure for."""
+    """Return a line for each measure of which these pairs have a figure."""
     found = (line(measure, pairs, options) for measure in measures)
     return [one for one in found if one is not None]
 
 
 def line(measure: Measure, pairs: Sequence[Pair], options: Options) -> Line | None:
-    """One measure over the pairs in which both sides have a figure.
+    """Compare one measure over the pairs in which both sides have a value.
 
-    None where there is no such pair, or nothing was counted: no call on a side, or an error code
-    that neither side has.
+    Returns None if there is no such pair or nothing was counted: no call on a side, or an error
+    code that neither side has.
     """
     values: Clustered = defaultdict(list)
     for pair in pairs:
@@ -192,7 +191,7 @@ def line(measure: Measure, pairs: Sequence[Pair], options: Options) -> Line | No
 
 
 def corrected(found: Sequence[Line | None]) -> list[Line | None]:
-    """The same with their p-values corrected for one another (Holm), in the same order."""
+    """Return the lines with p-values corrected for one another (Holm), in the same order."""
     tested = [one for one in found if one is not None and one.p_value is not None]
     values = iter(holm([one.p_value for one in tested if one.p_value is not None]))
     return [
@@ -235,9 +234,10 @@ def _binary(measure: Measure, values: Clustered, options: Options) -> Line:
 
 
 def _by_part(measure: Measure, pairs: Sequence[Pair]) -> NDArray[np.float64] | None:
-    """By cluster and part of a mean the sums before and after (`bootstrap.cluster_sums`).
+    """Return the sums before and after by cluster and part of a mean (`bootstrap.cluster_sums`).
 
-    None for no mean, or where a pair is in another part on either side, or a part has no pair.
+    Returns None if the measure is no mean, if a pair is in different parts on its two sides, or if
+    a part has no pair.
     """
     if not measure.mean_of:
         return None
@@ -258,10 +258,10 @@ def _by_part(measure: Measure, pairs: Sequence[Pair]) -> NDArray[np.float64] | N
 
 
 def _balanced(plain: Line, sums: NDArray[np.float64], options: Options) -> Line:
-    """A line of a binary measure as one of the mean of its parts."""
+    """Turn the line of a binary measure into that of the mean of its parts."""
 
     def shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Before and after, by part."""
+        """Return the shares before and after, by part."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found: NDArray[np.float64] = rows[:, 0::2] / rows[:, 1::2]
         by_part: NDArray[np.float64] = found.reshape(len(rows), -1, 2)
@@ -318,7 +318,7 @@ def _ratio(measure: Measure, pairs: int, sums: NDArray[np.float64], options: Opt
 def _tested(
     measure: Measure, sums: NDArray[np.float64], options: Options
 ) -> tuple[tuple[float, float] | None, float]:
-    """The limits and the p-value of a difference of ratios."""
+    """Return the interval and the p-value of a difference of ratios."""
     drawn = {"seed": options.seed, "resamples": options.resamples}
     limits = bootstrap.limits(sums, confidence=options.confidence, **drawn)
     if measure.unit is Unit.SHARE or (sums[:, 1] != sums[:, 3]).any():

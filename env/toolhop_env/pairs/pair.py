@@ -1,6 +1,6 @@
-"""Episodes in pairs: one item, mode and epoch under two conditions, and what has no pair.
+"""Pairs of episodes, with the same item, mode and epoch under two conditions.
 
-Only scored episodes make a pair. What is errored or not there on a side is counted.
+Only scored episodes form pairs. Episodes that are errored or missing on a side are counted.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from toolhop_env.score import Parts
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One episode under both conditions, scored under both."""
+    """One episode, scored under both conditions."""
 
     key: Key
-    """Of both sides. Where modes are what is compared it names both (`by_key`)."""
+    """Key of both sides. If modes are compared, its mode names both (`by_key`)."""
     before: Attempt
     after: Attempt
 
@@ -29,14 +29,14 @@ class Pair:
         return self.before.cluster
 
     def parts(self, measure: Measure) -> tuple[Parts, Parts] | None:
-        """A measure's parts on either side; None where one side has no figure."""
+        """Return a measure's parts on both sides; None if a side has no value."""
         one, other = _parts(self.before, measure), _parts(self.after, measure)
         return None if one is None or other is None else (one, other)
 
     def change(self, measure: Measure) -> tuple[bool, bool] | None:
-        """Whether either side has a binary measure's property, where just one of them has it.
+        """Return a binary measure's value on both sides, if they differ.
 
-        None where the pair is not discordant, or the measure is not binary.
+        Returns None if they agree, or if the measure is not binary.
         """
         found = self.parts(measure) if measure.binary else None
         if found is None or bool(found[0][0]) == bool(found[1][0]):
@@ -44,7 +44,7 @@ class Pair:
         return bool(found[0][0]), bool(found[1][0])
 
     def discordant(self, measures: Iterable[Measure]) -> tuple[Measure, ...]:
-        """The binary ones among `measures` whose property one side has and the other has not."""
+        """Return the binary measures among `measures` on which the sides differ."""
         return tuple(measure for measure in measures if self.change(measure) is not None)
 
 
@@ -54,33 +54,33 @@ def _parts(side: Attempt, measure: Measure) -> Parts | None:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What has no pair, by reason; none of it is in any figure."""
+    """Counts of episodes and items without a pair, by reason; no figure includes them."""
 
     errored_before: int = 0
-    """Pairs whose first side alone is errored."""
+    """Pairs in which only the first side is errored."""
     errored_after: int = 0
     errored_both: int = 0
     not_played_before: int = 0
-    """Episodes that the second condition has and the first does not."""
+    """Episodes that only the second condition has."""
     not_played_after: int = 0
     items_before: int = 0
-    """Items that only the first run was asked for."""
+    """Items that only the first run was to play."""
     items_after: int = 0
     changed: int = 0
-    """Items of one id with different content."""
+    """Items whose content differs although their ids are equal."""
 
     @property
     def total(self) -> int:
-        """Of everything."""
+        """Sum of all counts."""
         return sum(getattr(self, one.name) for one in fields(self))
 
 
 def by_key(attempts: Iterable[Attempt], *, mode: str | None = None) -> dict[Key, Attempt]:
-    """Of one run's attempts the one that counts, by the key that pairs it.
+    """Return the attempts of a run that count, by the key for pairing.
 
     Args:
-        attempts: of one agent in one run.
-        mode: stands in the key in place of the attempt's own, where modes are compared.
+        attempts: attempts of one agent in one run.
+        mode: replaces the attempt's mode in the key if modes are compared.
     """
     found = {one.key: one for one in counting(attempts)}
     return found if mode is None else {k._replace(mode=mode): one for k, one in found.items()}
@@ -89,7 +89,7 @@ def by_key(attempts: Iterable[Attempt], *, mode: str | None = None) -> dict[Key,
 def join(
     before: Mapping[Key, Attempt], after: Mapping[Key, Attempt]
 ) -> tuple[Sequence[Pair], LeftOut]:
-    """The pairs of two conditions in the order of `before`, and what has none."""
+    """Pair the attempts of two conditions, in the order of `before`, and count those left out."""
     pairs: list[Pair] = []
     errored: Counter[tuple[bool, bool]] = Counter()
     for key, one in before.items():

@@ -1,4 +1,4 @@
-"""A benchmark's totals under two conditions, and their difference."""
+"""A benchmark's totals under two conditions, and their differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toolhop_env.statistics.tails import students_t
 
 @dataclass(frozen=True, slots=True)
 class TotalLine:
-    """A total of one measure under both conditions. Shares are 0 to 1."""
+    """A total of one measure under both conditions. Shares are from 0 to 1."""
 
     total: Total
     measure: Measure
@@ -24,15 +24,15 @@ class TotalLine:
     difference: float
     """`after` - `before`."""
     low: float | None
-    """Limits by Student's t on the error to first order, clustered by item; None for one item or
-    no spread."""
+    """Limits by Student's t on the first-order error, clustered by item; None for a single item
+    or without spread."""
     high: float | None
 
 
 def total_lines(
     benchmark: Benchmark, pairs: Sequence[Pair], *, confidence: float
 ) -> list[TotalLine]:
-    """The totals over these pairs, of each measure over the pairs in which both sides have it."""
+    """Compare the totals, each measure over the pairs in which both sides have a value."""
     found = []
     for total in benchmark.grouping.totals:
         for measure in (benchmark.measure(name) for name in total.measures):

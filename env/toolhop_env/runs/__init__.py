@@ -1,1 +1,1 @@
-"""A run on disk: its folder, the traces in it, and what they come to."""
+"""Runs on disk: their folders, their traces, and the results derived from them."""

@@ -1,7 +1,7 @@
-"""Every trace of a run, wherever it lies: packed in segments, or still a file of its own.
+"""Every trace of a run, whether packed in a segment or still a separate file.
 
-Files are listed before segments. So a trace that is packed meanwhile is met at least once, and one
-that is met in both places is taken from the segment alone.
+Files are listed before segments, so a trace that is packed meanwhile is not missed. A trace found
+in both places is taken from the segment only.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from toolhop_tools import regular
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A trace as it is stored, not read yet."""
+    """A stored trace, not parsed yet."""
 
     run: Path
     file: str
-    """The file's name, or what it was before it was packed."""
+    """Name of the trace file, also after packing."""
     content: bytes
     place: Place | None = None
-    """Where it lies if it is packed."""
+    """Location of the trace if it is packed."""
     mtime_ns: int = 0
     fault: str = ""
-    """Why its file, or a part of its segment, could not be read."""
+    """Why the file, or this part of the segment, cannot be read; empty if it can."""
 
     @property
     def where(self) -> str:
-        """Where it is, for messages."""
+        """Location of the trace, for messages."""
         if self.place is None:
             return str(self.run / EPISODES / self.file)
         return f"{self.file} in the segment {self.place.segment} of {self.run}"
 
     def trace(self) -> Trace:
-        """The trace; without events where it has not begun.
+        """Parse the trace; empty if the episode never started.
 
         Raises:
-            StoreError: it is none.
+            StoreError: the file is not a valid trace.
         """
         if self.fault and self.place is not None:
             raise StoreError(self.fault)
@@ -63,19 +63,19 @@ class Recorded:
             raise StoreError(f"{self.where} cannot be read as a trace: {error}") from error
 
     def line(self, said: Judgements) -> IndexLine | None:
-        """What it comes to, with a judge's answers; None where it has not begun.
+        """Return the trace's index line, judge answers included; None if the episode never started.
 
         Raises:
-            StoreError: it is no trace, or cannot be scored.
+            StoreError: the file is not a valid trace, or cannot be scored.
         """
         trace = self.trace()
         return self.scored(trace, said) if trace.events else None
 
     def scored(self, trace: Trace, said: Judgements) -> IndexLine:
-        """The same, of the trace as it was read.
+        """Score a trace that is already parsed, and return its index line.
 
         Raises:
-            StoreError: it cannot be scored.
+            StoreError: the trace cannot be scored.
         """
         try:
             attempt = said.attempt(trace, file=self.file, place=self.place)
@@ -86,10 +86,10 @@ class Recorded:
 
 
 def read_trace(path: Path) -> Trace:
-    """The trace in a file.
+    """Read a trace from a file.
 
     Raises:
-        StoreError: it is none.
+        StoreError: the file is not a valid trace.
     """
     try:
         with regular.reading(path, below=0) as file:
@@ -99,13 +99,13 @@ def read_trace(path: Path) -> Trace:
 
 
 def files(run: Path) -> dict[str, DirEntry[str]]:
-    """The traces that are files of their own, by name, in order."""
+    """Return the unpacked trace files, sorted by name."""
     found = sorted(entries(run / EPISODES), key=lambda entry: entry.name)
     return {entry.name: entry for entry in found if entry.name.endswith(".jsonl")}
 
 
 def opened(run: Path, file: str) -> Recorded | None:
-    """The trace that is or was the file `file`; None where there is none."""
+    """Read the trace of a file, even if it has been packed; None if there is none."""
     try:
         path = run / EPISODES / file
         with regular.reading(path, below=2) as found:
@@ -119,17 +119,17 @@ def opened(run: Path, file: str) -> Recorded | None:
 
 
 def from_segment(run: Path, file: str, place: Place) -> Recorded:
-    """A trace that is packed; nothing else of its segment is read.
+    """Read one packed trace, without reading the rest of its segment.
 
     Raises:
-        StoreError: it cannot be read.
+        StoreError: the trace cannot be read.
     """
     segment = Segment(run / SEGMENTS, place.segment)
     return Recorded(run, file, segment.member(place), place)
 
 
 def located(run: Path, file: str) -> Place | None:
-    """Where a trace lies that was packed; the newest segments are searched first.
+    """Find a packed trace, searching the newest segments first; None if it is not packed.
 
     Raises:
         StoreError: a segment cannot be read.
@@ -152,9 +152,10 @@ def located(run: Path, file: str) -> Place | None:
 
 
 def recorded(run: Path) -> Iterator[Recorded]:
-    """Every trace, those in segments first; one at a time is held.
+    """Yield every trace, packed ones first, holding one at a time.
 
-    What cannot be read is for `Recorded.trace` to say: of a segment once, after what can be.
+    `Recorded.trace` raises for a trace that cannot be read. A damaged segment yields one such
+    entry, after its readable traces.
     """
     ended, left = run_index.sizes(run / INDEX), files(run)
     for segment in segments(run):
@@ -171,7 +172,7 @@ def recorded(run: Path) -> Iterator[Recorded]:
 
 
 def _damage(ended: int | None, here: int | None) -> str:
-    """What was lost of a trace that ended with so many bytes; empty for nothing."""
+    """Describe what is missing from a trace that ended with `ended` bytes; empty if nothing is."""
     if ended is None or (here is not None and here >= ended):
         return ""
     lost = "it is not there" if here is None else f"{here} of its {ended} bytes are left"
@@ -179,8 +180,10 @@ def _damage(ended: int | None, here: int | None) -> str:
 
 
 def _members(run: Path, segment: Segment) -> Iterator[Recorded]:
-    """A segment's traces. Where one is damaged, those behind it that the index tells the place of;
-    and then, once, what is wrong.
+    """Yield a segment's traces.
+
+    After a damaged trace, those that the index locates are still yielded, followed by one entry
+    that describes the damage.
     """
     end = 0
     try:
@@ -211,15 +214,16 @@ def lines(
     mentioning: str = "",
     faults: Callable[[StoreError], None] | None = None,
 ) -> Iterator[IndexLine]:
-    """What every trace comes to, packed ones first; a segment's at a time are held.
+    """Yield the index line of every trace, packed ones first, holding one segment at a time.
 
     Args:
         run: the run's folder.
-        known: the index of single files, by name.
+        known: the index of unpacked files, by name.
         said: the judge's answers.
-        put_right: is given a segment whose index is lost or out of date, and what should be in it.
-        mentioning: an item or an episode: packed attempts at others are left out.
-        faults: is given what cannot be read, which is passed over; raised where None.
+        put_right: receives a segment whose index is lost or stale, with its correct lines.
+        mentioning: an item or episode; packed attempts at others are left out.
+        faults: receives the error of each unreadable trace, which is then skipped; if None, the
+            error is raised.
 
     Raises:
         StoreError: a trace cannot be read.
@@ -231,7 +235,7 @@ def lines(
             left.pop(line.attempt.file, None)
             ended.pop(line.attempt.file, None)
             yield line
-    # Packed attempts at other items were left out.
+    # With `mentioning`, packed attempts at other items were left out above.
     for name in dict.fromkeys([*left, *([] if mentioning else ended)]):
         entry, size = left.get(name), None
         with contextlib.suppress(FileNotFoundError):  # packed since it was listed
@@ -254,7 +258,7 @@ def _raised(error: StoreError) -> None:
 def _of_file(
     run: Path, entry: DirEntry[str], known: IndexLine | None, said: Judgements
 ) -> IndexLine | None:
-    """What a single file comes to, from the index or else from the trace."""
+    """Return the index line of an unpacked file, from the index or else from the trace."""
     state = said.state(known.attempt.episode) if known else ""
     with contextlib.suppress(FileNotFoundError):  # packed since it was listed
         if known is not None and known.fits(entry.stat(follow_symlinks=False), state):
@@ -271,7 +275,7 @@ def _of_segment(
     mentioning: str,
     faults: Callable[[StoreError], None],
 ) -> list[IndexLine]:
-    """What the traces of a segment come to, from its index or else from them."""
+    """Return the index lines of a segment, from its index or else from its traces."""
     known = segment.results(mentioning)
     met: list[StoreError] = []
     found: list[IndexLine] = []
@@ -285,7 +289,7 @@ def _of_segment(
                 found += [scored] if scored else []
         is_right = False
     else:
-        is_right = bool(mentioning)  # of some of its traces no index is made
+        is_right = bool(mentioning)  # no index is written for part of the traces
         fresh = True
         for line in known:
             attempt = line.attempt

@@ -1,8 +1,8 @@
-"""Segments kept in an object store, or in any other place that fsspec knows.
+"""Segments stored in an object store, or anywhere else that fsspec supports.
 
-A segment is moved in four steps: it is put there, read back and compared by size and digest, its
-pointer is written here, and only then its file here is removed. A kill between any two leaves the
-file here; the next move puts the same content under the same name.
+A segment is moved in four steps: it is uploaded, read back and compared by size and digest, a
+pointer to it is written here, and only then the local file is removed. If the process is killed in
+between, the local file remains, and the next move uploads the same content under the same name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from toolhop_tools.secrets import public_url
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Where a segment's traces are, and what they have to be."""
+    """Location, size and digest of a segment stored elsewhere."""
 
     url: str
     size: int
@@ -35,10 +35,10 @@ _POINTER = TypeAdapter(Elsewhere)
 
 
 def checked_url(text: str) -> str:
-    """A URL that may stand in a manifest.
+    """Check a URL that is to be written to a manifest, and return it without final slashes.
 
     Raises:
-        ValueError: it is none, or holds what nobody else may read.
+        ValueError: it is not a usable URL, or it contains secrets.
     """
     parts = public_url(text)
     if not parts.scheme or "::" in text:
@@ -54,16 +54,16 @@ def checked_url(text: str) -> str:
 
 
 def check(url: str) -> None:
-    """See that a URL's store can be had; nothing is asked of it.
+    """Check that a URL's store is supported, without contacting it.
 
     Raises:
-        StoreError: it cannot.
+        StoreError: it is not.
     """
     _system(url)
 
 
 def read(pointer: Path) -> Elsewhere:
-    """What a pointer says.
+    """Read a pointer.
 
     Raises:
         StoreError: it cannot be read.
@@ -80,15 +80,15 @@ def read(pointer: Path) -> Elsewhere:
 
 
 def to_text(place: Elsewhere) -> bytes:
-    """The pointer's content."""
+    """Return the content of a pointer file."""
     return json.dumps(asdict(place)).encode() + b"\n"
 
 
 def put(path: Path, url: str) -> Elsewhere:
-    """Put a file at `url`, and read it back.
+    """Upload a file to `url` and verify it by reading it back.
 
     Raises:
-        StoreError: it cannot be put there, or is not there as it is here.
+        StoreError: the upload failed, or what was read back differs.
     """
     with reported(path):
         content = regular.content(path, below=2)
@@ -99,7 +99,7 @@ def put(path: Path, url: str) -> Elsewhere:
         system.pipe_file(name, content)
         system.invalidate_cache()
         there = system.cat_file(name)
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store has its own errors
         raise StoreError(f"{url} cannot be written: {_said(error)}") from error
     if (len(there), hashlib.sha256(there).hexdigest()) != (place.size, place.sha256):
         raise StoreError(
@@ -110,23 +110,23 @@ def put(path: Path, url: str) -> Elsewhere:
 
 
 def fetched(place: Elsewhere, start: int = 0, end: int | None = None) -> bytes:
-    """The bytes from `start` to `end` of what is elsewhere.
+    """Return the bytes from `start` to `end` of a segment stored elsewhere.
 
     Raises:
-        StoreError: they cannot be read, or the whole is not what was put there.
+        StoreError: they cannot be read, or the content is not what was uploaded.
     """
     system, name = _system(place.url)
     end = place.size if end is None else end
     try:
-        if getattr(system, "local_file", False):  # a pipe or a device would give no end
+        if getattr(system, "local_file", False):  # reading a pipe or device might never end
             os.close(regular.descriptor(Path(name), below=0))
         if (start, end) == (0, place.size):
             found: bytes = system.cat_file(name)
         else:
             found = system.cat_file(name, start=start, end=end)
-            if len(found) == place.size:  # a server that knows no ranges gives all
+            if len(found) == place.size:  # a server without range support
                 found = found[start:end]
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store has its own errors
         raise StoreError(f"{place.url} cannot be read: {_said(error)}") from error
     if len(found) != end - start:
         raise StoreError(
@@ -138,7 +138,7 @@ def fetched(place: Elsewhere, start: int = 0, end: int | None = None) -> bytes:
 
 
 def _system(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the name in it."""
+    """Return the file system of a URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
@@ -147,7 +147,7 @@ def _system(url: str) -> tuple[Any, str]:
         ) from (error)
     try:
         system, name = url_to_fs(url)
-    except Exception as error:  # as above; some look for credentials here
+    except Exception as error:  # as above; some stores look for credentials here
         raise StoreError(f"{url} cannot be used: {_said(error)}; see {_install()}") from error
     return system, name
 

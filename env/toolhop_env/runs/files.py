@@ -1,4 +1,4 @@
-"""Files of a run's folder: locked, named, replaced in one step."""
+"""Files in a run's folder: locking, naming, atomic replacement."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ EPISODES = "episodes"
 SEGMENTS = "segments"
 LOCK = "lock"
 LISTED = 5
-"""Runs that are named where a folder of runs is given for one."""
+"""Maximum number of runs named in a message if a folder of runs is given instead of a run."""
 
 
 class StoreError(Exception):
-    """A run folder that cannot be made or read; says which, and what to do."""
+    """A run folder cannot be created or read; the message says which, and how to fix it."""
 
 
 @contextmanager
 def held(folder: Path, doing: str = "played") -> Iterator[None]:
-    """Be the one process that works in `folder`, until the context is left or the process ends.
+    """Lock `folder` for this process until the context exits or the process ends.
 
     Args:
-        folder: exists.
-        doing: what is done with it, for the message.
+        folder: an existing folder.
+        doing: past participle for what happens to the folder, used in the message.
 
     Raises:
-        StoreError: another process works there.
+        StoreError: another process holds the lock.
     """
     path = folder / LOCK
     for name in (EPISODES, SEGMENTS):
@@ -53,10 +53,10 @@ def held(folder: Path, doing: str = "played") -> Iterator[None]:
 
 
 def entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder inside a run's; nothing where it is not there.
+    """Return the entries of a folder inside a run's folder; empty if it does not exist.
 
     Raises:
-        StoreError: it cannot be read, or is a link: it would lead out of the run.
+        StoreError: it cannot be read, or is a symbolic link, which would lead out of the run.
     """
     check_own(folder)
     try:
@@ -69,17 +69,17 @@ def entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def check_own(folder: Path) -> None:
-    """See that a folder inside another is no link: it would lead out of it.
+    """Check that a folder inside another is not a symbolic link, which would lead out of it.
 
     Raises:
-        StoreError: it is one.
+        StoreError: it is a symbolic link.
     """
     if folder.is_symlink():
         raise StoreError(f"{folder} is a symbolic link; put the folder itself there")
 
 
 def file_name(name: str) -> str:
-    """`name` as a file's name: unsafe letters replaced, and then unique by a hash."""
+    """Return a file name for `name`; if unsafe characters are replaced, a hash keeps it unique."""
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
     if plain == name and re.match(r"[A-Za-z0-9]", name):
         return name
@@ -87,13 +87,13 @@ def file_name(name: str) -> str:
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part."""
+    """Replace a file atomically: readers see the old content or the new, never a part."""
     with reported(path), atomic(path) as beside:
         beside.write_bytes(content)
 
 
 def sync_folder(folder: Path) -> None:
-    """Have a folder's names on the disk: what was made, renamed or removed in it."""
+    """Sync a folder, so that changes to the names in it are on disk."""
     with reported(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -104,7 +104,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def reported(path: Path) -> Iterator[None]:
-    """What the system refuses is reported as a `StoreError`."""
+    """Report operating system errors as `StoreError`."""
     try:
         yield
     except OSError as error:
@@ -115,15 +115,15 @@ def reported(path: Path) -> Iterator[None]:
 
 
 def fresh_folder(log_dir: Path, name: str, *inside: str) -> Path:
-    """Make a new folder `name` below `log_dir`, with a number where it is taken.
+    """Create a new folder `name` in `log_dir`, with a number appended if the name is taken.
 
     Args:
-        log_dir: made as well where it is not there.
-        name: of the folder.
-        inside: names of empty folders in it.
+        log_dir: created if missing.
+        name: name of the folder.
+        inside: names of empty folders to create in it.
 
     Raises:
-        StoreError: it cannot be made.
+        StoreError: it cannot be created.
     """
     try:
         log_dir.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,7 @@ def fresh_folder(log_dir: Path, name: str, *inside: str) -> Path:
 
 
 def no_run(folder: Path) -> str:
-    """Why a folder is not a run, and what to give instead."""
+    """Explain why a folder is not a run, and what to give instead."""
     if not folder.exists():
         return f"there is no folder {folder}; give the one that `toolhop run` printed"
     within = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))

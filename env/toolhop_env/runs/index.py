@@ -1,11 +1,11 @@
-"""What a run's traces come to, one line an ended attempt: derived, quick to read, never the truth.
+"""Index of a run's results, one line per finished attempt: derived from traces, fast to read.
 
-    results.jsonl    a line that says which code scored; then a line for each attempt that ended
+    results.jsonl    a header with the scoring code's version, then one line per finished attempt
 
-A line is added after its trace is complete and synced. It counts only while the trace file has
-the size and time of change that the line names, and while the same code scores: else the trace
-is read and scored again. So the file may be lost, cut short or out of date at any time. Traces
-that are packed have such an index beside each segment (`toolhop_env.runs.segments`).
+A line is added after its trace is complete and synced. It is valid only while the trace file has
+the size and modification time stated in the line and the scoring code is unchanged; otherwise the
+trace is read and scored again. So the file may be lost, truncated or stale at any time. Packed
+traces have such an index next to each segment (`toolhop_env.runs.segments`).
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from toolhop_tools.growing import append
 INDEX = "results.jsonl"
 FORMAT = 3
 _changing = Lock()
-"""Held by a thread that adds lines or takes some out: none is added to a file that is replaced."""
+"""Held by a thread that adds or removes lines, so that none is added to a file being replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexLine:
-    """An attempt that ended, and the state of the file that it was read from."""
+    """A finished attempt, and the state of the file that it was read from."""
 
     size: int
-    """Bytes of the trace, not packed."""
+    """Length of the trace, unpacked, in bytes."""
     mtime_ns: int
-    """0 for a trace that is packed."""
+    """Modification time of the trace file; 0 for a packed trace."""
     scorer: str
-    """Version of the benchmark that scored it."""
+    """Version of the benchmark that scored the trace."""
     answers: str
-    """Digest of the judge's answers that it was scored with; empty for none."""
+    """Digest of the judge's answers used for scoring; empty if none."""
     attempt: Attempt
 
     def fits(self, stat: os.stat_result, answers: str) -> bool:
-        """Whether file, judge's answers and scorer are as they were."""
+        """Whether the file, the judge's answers and the scorer are unchanged."""
         as_it_was = (self.size, self.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
         return as_it_was and self.scored_as_now(answers)
 
     def scored_as_now(self, answers: str) -> bool:
-        """Whether judge's answers and scorer are as they were."""
+        """Whether the judge's answers and the scorer are unchanged."""
         return (self.answers, self.scorer) == (answers, scorer(self.attempt.benchmark))
 
 
@@ -64,12 +64,12 @@ _LINE = TypeAdapter(IndexLine)
 
 
 def to_line(line: IndexLine) -> bytes:
-    """As it stands in the file."""
+    """Return the line as written to the file."""
     return _LINE.dump_json(line) + b"\n"
 
 
 def from_line(text: bytes) -> IndexLine:
-    """Read back. Raises ValueError: it is none."""
+    """Parse a line. Raises ValueError: it is not a valid line."""
     line = _LINE.validate_json(text)
     if "/" in line.attempt.file:
         raise ValueError("its file is in another folder")
@@ -77,18 +77,18 @@ def from_line(text: bytes) -> IndexLine:
 
 
 def facts() -> dict[str, JSON]:
-    """What an index says of itself."""
+    """Return the version information in the index's header."""
     return {"index": FORMAT, "scored_by": scored_by()}
 
 
 def header() -> bytes:
-    """The file's first line."""
+    """Return the first line of the file."""
     return json.dumps(facts()).encode() + b"\n"
 
 
 @cache
 def scored_by() -> str:
-    """A digest of the code that scores, so that no verdict of other code is taken for its own."""
+    """Return a digest of the code that scores, so that verdicts of other code are not reused."""
     digest = hashlib.sha256()
     ours = files("toolhop_env") / "benchmarks"
     of_benchmarks = (ours, *(ours / name for name in OWN))
@@ -100,12 +100,12 @@ def scored_by() -> str:
 
 
 def scorer(benchmark: str) -> str:
-    """The version of a benchmark, which a package outside of this one raises by itself."""
+    """Return a benchmark's version, which covers scoring code outside this package."""
     return named(benchmark).version
 
 
 def read(path: Path) -> dict[str, IndexLine]:
-    """The lines by the file they are of; nothing where the index is not there or of other code."""
+    """Return the lines by trace file; empty if the index is missing or from other code."""
     try:
         with regular.reading(path) as file:
             return _lines(file) if file.readline() == header() else {}
@@ -118,7 +118,7 @@ def _lines(file: Iterable[bytes]) -> dict[str, IndexLine]:
     for text in file:
         try:
             line = from_line(text)
-        except ValueError:  # cut short by a kill; the trace tells
+        except ValueError:  # truncated by a kill; the trace has the data
             continue
         found[line.attempt.file] = line
     return found
@@ -128,24 +128,24 @@ _NO_LINE = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 
 
 def sizes(path: Path) -> dict[str, int]:
-    """The bytes of each trace that ended, by its file's name, whatever code scored it."""
+    """Return the size of each finished trace by file name, whatever code scored it."""
     found: dict[str, int] = {}
     with suppress(OSError), regular.reading(path) as file:
         for text in file:
-            with suppress(*_NO_LINE):  # the header, or cut short by a kill
+            with suppress(*_NO_LINE):  # the header, or a line truncated by a kill
                 line = json.loads(text)
                 found[line["attempt"]["file"]] = int(line["size"])
     return found
 
 
 def whole(lines: Mapping[str, IndexLine]) -> Iterator[bytes]:
-    """The file's content."""
+    """Yield the content of an index file."""
     yield header()
     yield from (to_line(line) for line in lines.values())
 
 
 def add(path: Path, line: IndexLine) -> None:
-    """Add a line; the header too, where the file is new.
+    """Add a line, preceded by the header if the file is new.
 
     Raises:
         OSError: it cannot be written.
@@ -165,9 +165,9 @@ def take_out(path: Path, gone: Set[str], write: Callable[[Path, bytes], None]) -
     """Replace the index by one without the lines of some files.
 
     Args:
-        path: of the index.
+        path: path of the index.
         gone: names of the files.
-        write: replaces a file in one step.
+        write: replaces a file atomically.
 
     Raises:
         StoreError: it cannot be written.

@@ -1,13 +1,11 @@
-"""What a judge said of a run's traces: asked once, kept, and read whenever the run is scored.
+"""A judge's answers about a run's traces: asked once, stored, and read whenever the run is scored.
 
-    judgements.jsonl     a line for each answer, appended and synced
+    judgements.jsonl     one line per answer, appended and synced
 
-An answer holds for a question with the same digest alone: where a benchmark asks otherwise, the
-question is open again. The last line for a question counts.
-
-A run may hold the answers of several judges, each whole: figures are made of those of one, the
-judge of the last line. Judges that were asked together, each for what those before it leave open,
-are one.
+An answer is valid only for a question with the same digest: if a benchmark changes a question, it
+is open again. The last line for a question counts. A run may store complete answers of several
+judges; figures use those of the judge of the last line. Judges asked together, each for what the
+ones before it leave open, count as one judge.
 """
 
 from __future__ import annotations
@@ -41,45 +39,45 @@ class Judgement:
 
     episode: str
     question: str
-    """The question's id."""
+    """Id of the question."""
     digest: str
-    """Of the question (`toolhop_env.questions.digest`)."""
+    """Digest of the question (`toolhop_env.questions.digest`)."""
     judge: str
-    """Who answered, such as ``openai/gpt-4o``."""
+    """Judge that answered, such as ``openai/gpt-4o``."""
     answer: JSON
-    """None where the judge failed at the question, which is open."""
+    """The answer; None if the judge failed, which leaves the question open."""
     cost_usd: float | None = 0.0
-    """None where the price is not known."""
+    """Cost of the answer; None if the price is unknown."""
     panel: str = ""
-    """The judges that were asked together, as figures name them."""
+    """The judges that were asked together, as named in figures."""
     cause: str = ""
-    """Why there is no answer."""
+    """Why there is no answer; empty if there is one."""
 
 
 _LINE = TypeAdapter(Judgement)
 
 
 def to_line(judgement: Judgement) -> bytes:
-    """As it stands in the file."""
+    """Return a judgement as a line of the file."""
     return _LINE.dump_json(judgement) + b"\n"
 
 
 Given: TypeAlias = dict[str, dict[str, Judgement]]
-"""Judgements by episode and question."""
+"""Judgements by episode, then by question."""
 
 
 @dataclass(slots=True)
 class Judgements:
-    """All answers of a run."""
+    """All answers stored for a run."""
 
     by_panel: dict[str, Given] = field(default_factory=dict)
     panel: str = ""
-    """The judge that figures are made of: the one that answered last."""
+    """The judges whose answers figures use: those that answered last."""
     _same: dict[tuple[str, str], Judgement] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> Judgements:
-        """The answers in a file; none where it is not there. A last line cut short is left out.
+        """Read the answers in a file; empty if it does not exist. A truncated last line is ignored.
 
         Raises:
             OSError: it cannot be read.
@@ -90,7 +88,7 @@ class Judgements:
         return judgements
 
     def add(self, more: Iterable[Judgement]) -> None:
-        """Take answers in; one to a question that its judge has answered replaces that."""
+        """Add answers, replacing earlier answers of the same judge to the same question."""
         for one in more:
             self.by_panel.setdefault(one.panel, {}).setdefault(one.episode, {})[one.question] = one
             if one.answer is not None:
@@ -98,28 +96,28 @@ class Judgements:
                 self._same[one.panel, one.digest] = one
 
     def of(self, episode: str, panel: str | None = None) -> Mapping[str, Judgement]:
-        """The answers on one episode, by the question's id.
+        """Return the answers about one episode, by question id.
 
         Args:
-            episode: its name.
-            panel: whose answers; None for those of `self.panel`.
+            episode: name of the episode.
+            panel: the judges whose answers to return; None for `self.panel`.
         """
         given = self.by_panel.get(self.panel if panel is None else panel, {})
         return given.get(episode, {})
 
     def same(self, panel: str, question: Question) -> Judgement | None:
-        """What a judge said to the same question, of any episode."""
+        """Return a judge's answer to the same question about any episode; None if there is none."""
         return self._same.get((panel, digest(question)))
 
     @property
     def spent(self) -> Spent:
-        """What the answers cost, of all judges; their tokens are not kept."""
+        """Cost of all judges' answers; tokens are not recorded."""
         each = [of_one for given in self.by_panel.values() for of_one in given.values()]
         given = [one for of_one in each for one in of_one.values()]
         return sum((Spent(cost_usd=one.cost_usd) for one in given), Spent())
 
     def answers(self, trace: Trace) -> Answers:
-        """The answers on a trace by the question's id, to questions that read as they did then.
+        """Return the answers about a trace by question id, for unchanged questions.
 
         Raises:
             UnknownBenchmark: the trace's benchmark is not installed here.
@@ -130,12 +128,12 @@ class Judgements:
         return benchmark.settled(trace, lambda asked: holding(given, asked))[0]
 
     def attempt(self, trace: Trace, *, file: str = "", place: Place | None = None) -> Attempt:
-        """The attempt of a trace, scored with the answers on it; nobody is asked.
+        """Score a trace with the stored answers, without asking a judge.
 
         Args:
-            trace: of any benchmark that is installed.
-            file: the trace file's name.
-            place: where it lies if it is packed.
+            trace: a trace of any installed benchmark.
+            file: name of the trace file.
+            place: location of the trace if it is packed.
 
         Raises:
             UnknownBenchmark: the trace's benchmark is not installed here.
@@ -144,7 +142,7 @@ class Judgements:
         return replace(found, judge=self.panel)
 
     def state(self, episode: str) -> str:
-        """A digest of the answers on an episode; empty for none."""
+        """Return a digest of the answers about an episode; empty if there are none."""
         given = self.of(episode)
         if not given:
             return ""
@@ -156,7 +154,7 @@ class Judgements:
 
 
 def add(path: Path, found: Iterable[Judgement]) -> None:
-    """Append answers to a file, synced; where its last line was cut short, on a line of their own.
+    """Append answers to a file and sync it; a truncated last line gets a line end first.
 
     Raises:
         OSError: they cannot be written.
@@ -172,13 +170,13 @@ def add(path: Path, found: Iterable[Judgement]) -> None:
 
 
 def holding(given: Mapping[str, Judgement], asked: Question) -> JSON:
-    """The answer to what is asked, None where it was asked otherwise or not at all."""
+    """Return the answer to a question; None if it was never asked or has changed."""
     found = given.get(asked.id)
     return found.answer if found is not None and found.digest == digest(asked) else None
 
 
 def _as_one(found: Iterable[Judgement]) -> Iterable[Judgement]:
-    """The same, equal texts and answers held once: of many epochs most are asked alike."""
+    """Share equal texts and answers in memory, as most repeat over the epochs."""
     known: dict[str, str] = {}
     answers: dict[str, JSON] = {}
     for one in found:
@@ -192,7 +190,7 @@ _TEXTS = ("episode", "question", "digest", "judge", "panel", "cause")
 
 
 def _with_panels(found: Sequence[Judgement]) -> Iterable[Judgement]:
-    """All of them with the judges that were asked together: older files name each by itself."""
+    """Fill in the judges asked together, as older files name each judge separately."""
     together = ",".join(dict.fromkeys(one.judge for one in found if not one.panel))
     return (one if one.panel else replace(one, panel=together) for one in found)
 
@@ -202,5 +200,5 @@ def _valid(lines: Iterable[bytes]) -> Iterable[Judgement]:
         if line.endswith(b"\n"):
             try:
                 yield _LINE.validate_json(line)
-            except ValueError:  # a line cut short by a kill, and gone on behind it
+            except ValueError:  # a line truncated by a kill, with the next one appended
                 continue

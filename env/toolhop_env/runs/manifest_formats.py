@@ -1,4 +1,4 @@
-"""How manifests of older runs become manifests of the newest format. See `toolhop_env.formats`."""
+"""Upgrade steps for the manifests of older runs. See `toolhop_env.formats`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from toolhop_sandbox.outcome import JSON
 
 
 def m001_sittings(manifest: Document) -> Document:
-    """Format 2 has a list of sessions, then called sittings: a run may be stopped and resumed.
+    """Upgrade to format 2, which lists sessions, then called sittings, as a run can be resumed.
 
-    In format 1 a run had one. What limit stopped it is nothing: there were none for a run.
+    A run in format 1 had a single session, and no limit that could stop it.
     """
     session: Document = {
         "started_at": manifest.get("started_at"),
@@ -28,7 +28,7 @@ _RENAMED_SETTINGS = {"dialect": "call_format", "presentation": "perturbation"}
 
 
 def m002_words_of_the_field(manifest: Document) -> Document:
-    """Format 3 names things as the field does: sessions, call format, perturbation."""
+    """Upgrade to format 3, which uses the field's terms: sessions, call format, perturbation."""
     renamed = {"sessions" if name == "sittings" else name: v for name, v in manifest.items()}
     settings = manifest.get("settings")
     if isinstance(settings, dict):
@@ -46,7 +46,7 @@ def _session(session: JSON) -> JSON:
 
 
 def renamed_settings(settings: Document) -> Document:
-    """A run's settings under the names of format 3."""
+    """Rename a run's settings to their names in format 3."""
     return {_RENAMED_SETTINGS.get(name, name): value for name, value in settings.items()}
 
 
@@ -70,7 +70,7 @@ class _Session(BaseModel):
 
 
 class Shape(BaseModel):
-    """What every reader may go by: a part that is there is of its type. Others may be there."""
+    """The parts that every reader may rely on, with their types. Other parts are allowed."""
 
     status: str = ""
     fault: str | None = None
@@ -89,4 +89,4 @@ class Shape(BaseModel):
 
 STEPS: tuple[FormatUpgrade, ...] = (m001_sittings, m002_words_of_the_field)
 FORMAT = len(STEPS) + 1
-"""Version of the manifest. Readers upgrade older ones and refuse newer ones."""
+"""Version of the manifest format. Readers upgrade older manifests and reject newer ones."""

@@ -1,17 +1,17 @@
-"""Finished episodes of a large run are packed into segments, by the process that holds the run.
+"""Packing of a large run's finished episodes into segments, by the process that holds the run.
 
-One segment after the other, in steps that a kill may come between:
+Segments are made one at a time, in steps between which the process may be killed:
 
-    1. the traces are written aside as one file, synced, and renamed: they are packed
-    2. the segment's index is written the same way; it is derived, and made anew if it is lost
-    3. the files of these traces are removed
-    4. their lines are taken out of the index of single files
+    1. the traces are written to a temporary file, synced, and renamed: they are packed
+    2. the segment's index is written likewise; it is derived, and rebuilt if lost
+    3. the trace files are removed
+    4. their lines are removed from the index of unpacked files
 
-After 1 a trace that is still a file counts once, as packed. What is left of 3 and 4 is done before
-the run is played again (`RunStore.repair_index`).
+From step 1 on, a trace that still has a file counts once, as packed. What is missing of steps 3 and
+4 is done before the run is played again (`RunStore.repair_index`).
 
-An episode is packed with all its attempts, once one of them has a score. One that is under way,
-was cut off or is errored stays a file: its next attempt reads it.
+An episode is packed with all its attempts, once one of them has a score. An episode that is
+running, cut off or errored stays unpacked, as its next attempt reads it.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ class Packing:
     """When finished episodes are packed, and how many at a time."""
 
     begin: int = 2_000
-    """Finished traces that are files. A run with fewer is never packed."""
+    """Minimum number of finished, unpacked traces. A run with fewer is never packed."""
     traces: int = 1_000
-    """In a segment. So that many files at least stay the newest ones."""
+    """Number of traces per segment; the newest `begin - traces` or more stay unpacked."""
     size: int = 64 << 20
-    """Bytes of the traces in a segment, not packed; one trace may be larger."""
+    """Maximum size of a segment's traces before packing, in bytes; a single trace may be larger."""
 
 
 PACKING = Packing()
 
 
 class Disk:
-    """What packing does to a run's folder, one step a call. Tests have one that breaks."""
+    """The disk operations of packing. Tests replace it to inject failures."""
 
     def write(self, path: Path, content: bytes) -> None:
-        """Replace a file in one step."""
+        """Replace a file atomically."""
         write_atomic(path, content)
 
     def sync(self, folder: Path) -> None:
@@ -72,7 +72,7 @@ class Disk:
         sync_folder(folder)
 
     def remove(self, path: Path) -> None:
-        """Remove a file that may be gone."""
+        """Remove a file, if it exists."""
         with reported(path):
             path.unlink(missing_ok=True)
 
@@ -92,20 +92,19 @@ def pack(
     stop: Event | None = None,
     disk: Disk = DISK,
 ) -> int:
-    """Pack what is finished, while there is enough of it. To be called with the run held.
+    """Pack finished episodes while there are enough; return the number of traces packed.
+
+    The caller must hold the run.
 
     Args:
         store: the run.
-        packing: when, and how many at a time; the usual where None.
-        all_left: pack what is finished, however little it is.
+        packing: thresholds; None for the defaults.
+        all_left: whether to pack whatever is finished, however little.
         stop: once set, no further segment is begun.
-        disk: does the steps.
-
-    Returns:
-        How many traces were packed.
+        disk: the disk operations.
 
     Raises:
-        StoreError: a step failed. Nothing is lost, and the next time goes on from there.
+        StoreError: a step failed. Nothing is lost, and the next call continues from there.
     """
     packing = packing or PACKING
     least = 1 if all_left else packing.begin
@@ -126,9 +125,9 @@ def pack(
 
 
 def _finished(store: RunStore) -> list[list[IndexLine]]:
-    """The traces that may be packed: of each episode with a score all attempts, in order of name.
+    """Return the traces that may be packed: all attempts of each episode with a score, by name.
 
-    What the index does not know, or no longer as it is, waits until it does.
+    Traces that the index lacks, or that have changed since, wait until it is up to date.
     """
     groups: dict[Key, list[IndexLine]] = defaultdict(list)
     known = run_index.read(store.folder / INDEX)
@@ -142,7 +141,7 @@ def _finished(store: RunStore) -> list[list[IndexLine]]:
 
 
 def _as_written(line: IndexLine, stat: os.stat_result) -> bool:
-    # The trace tells its episode; what else its file was called would be lost.
+    # A packed trace has its episode's name only, so a file with another name stays.
     own_name = line.attempt.file == f"{file_name(line.attempt.episode)}.jsonl"
     return own_name and (line.size, line.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
 
@@ -165,7 +164,7 @@ def _batches(groups: Sequence[list[IndexLine]], packing: Packing) -> Iterator[li
 
 
 def _seal(run: Path, batch: Sequence[IndexLine], disk: Disk) -> None:
-    """Make one segment of files, and remove them."""
+    """Pack files into one segment, and remove them."""
     paths = [run / EPISODES / line.attempt.file for line in batch]
     with reported(run / SEGMENTS):
         (run / SEGMENTS).mkdir(exist_ok=True)
@@ -185,19 +184,18 @@ def _seal(run: Path, batch: Sequence[IndexLine], disk: Disk) -> None:
 
 
 def move(store: RunStore, url: str, *, stop: Event | None = None, disk: Disk = DISK) -> int:
-    """Move the segments that are here to a place below `url`. To be called with the run held.
+    """Move local segments to a location below `url`, and return the number moved.
+
+    The caller must hold the run.
 
     Args:
         store: the run.
-        url: as `elsewhere.checked_url` gives it; a folder of the run's name is made there.
-        stop: once set, no further segment is begun.
-        disk: does the steps.
-
-    Returns:
-        How many were moved.
+        url: a URL from `elsewhere.checked_url`; a folder with the run's name is created there.
+        stop: once set, no further segment is moved.
+        disk: the disk operations.
 
     Raises:
-        StoreError: one could not be; it and those after it are still here.
+        StoreError: a segment could not be moved; it and later ones are still here.
     """
     moved = 0
     for segment in segments(store.folder):
@@ -214,24 +212,24 @@ def move(store: RunStore, url: str, *, stop: Event | None = None, disk: Disk = D
 
 
 class Packer:
-    """Packs while a run is played, in a thread of its own.
+    """Packs in a separate thread while a run is played.
 
-    A fault stops no run: episodes stay files, or segments here, until packing is tried again, after
-    as many episodes as a segment has and at the end.
+    A failure does not stop the run: episodes stay unpacked, or segments local, until the next
+    attempt, which follows after another segment's worth of episodes and at the end.
     """
 
     def __init__(
         self, store: RunStore, packing: Packing | None = None, url: str | None = None
     ) -> None:
-        """`url` is where segments are moved to; None keeps them here."""
+        """Start the thread; segments are moved to `url`, or stay here if it is None."""
         self._store, self._packing, self._url = store, packing or PACKING, url
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="packing")
         self._under_way: Future[None] | None = None
         self._finished = 0
         self._stop = Event()
         self.fault = ""
-        """Why the last try packed or moved less than it should; empty where it did not."""
-        self._begin()  # what an earlier session, or an earlier version, left
+        """Why the last attempt packed or moved too little; empty if it did not."""
+        self._begin()  # left by an earlier session or version
 
     def __enter__(self) -> Self:
         return self
@@ -240,7 +238,7 @@ class Packer:
         self.close(at_once=True)
 
     def finished(self) -> None:
-        """An attempt was added to the index."""
+        """Note that an attempt was added to the index."""
         self._finished += 1
         if self._finished >= self._packing.traces and self._is_idle:
             self._begin()
@@ -265,11 +263,11 @@ class Packer:
             self.fault = f"{type(error).__name__}: {error}"
 
     def close(self, *, at_once: bool = False) -> None:
-        """Wait for what is under way.
+        """Wait for the work in progress.
 
         Args:
-            at_once: begin nothing new. Else what is finished is packed too, where segments are
-                moved elsewhere.
+            at_once: whether to start nothing new. Otherwise, if segments are moved elsewhere,
+                everything finished is packed too.
         """
         if at_once:
             self._stop.set()

@@ -1,4 +1,4 @@
-"""How far a run has come, from its attempts."""
+"""Progress of a run, computed from its attempts."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from toolhop_env.spending import Spent
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come."""
+    """Progress of a run."""
 
     finished: frozenset[Key] = frozenset()
-    """Episodes with a score: they are not played again."""
+    """Episodes with a score, which are not played again."""
     attempts: dict[Key, int] = field(default_factory=dict)
-    """The number of the last attempt, of those that are not finished."""
+    """Number of the last attempt at each episode without a score."""
 
 
 @dataclass
 class Tally:
-    """What attempts come to, taken in one by one: none of them is kept."""
+    """Adds up attempts one at a time, without storing them."""
 
     spent: Spent = field(default_factory=Spent)
-    """By all of them, and before them."""
+    """Spending of all attempts."""
     _finished: set[Key] = field(default_factory=set)
     _last: dict[Key, int] = field(default_factory=dict)
 
     def add(self, one: Attempt) -> None:
-        """Take in an attempt; in any order."""
+        """Add an attempt; the order does not matter."""
         self.spent += one.spent
         if isinstance(one.verdict, Errored):
             self._last[one.key] = max(self._last.get(one.key, 0), one.attempt)
@@ -38,13 +38,13 @@ class Tally:
             self._finished.add(one.key)
 
     def progress(self) -> Progress:
-        """How far they have come."""
+        """Return the progress so far."""
         left = {key: number for key, number in self._last.items() if key not in self._finished}
         return Progress(frozenset(self._finished), left)
 
 
 def progress(attempts: Iterable[Attempt]) -> Progress:
-    """From the attempts of a run, in any order."""
+    """Return the progress from a run's attempts, in any order."""
     tally = Tally()
     for one in attempts:
         tally.add(one)

@@ -1,4 +1,4 @@
-"""Files below a folder that hold a secret (`toolhop_tools.secrets`), and the same without it."""
+"""Finding and redacting files that contain a secret (`toolhop_tools.secrets`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolhop_tools.secrets import holds_secret, redacted_bytes
 
 
 def holders(folder: Path) -> Iterator[Path]:
-    """The texts and packed traces below `folder` that hold a secret; other files are passed over.
+    """Yield the texts and packed traces below `folder` that contain a secret; skip other files.
 
     Raises:
         StoreError: a file cannot be read.
@@ -26,10 +26,10 @@ def holders(folder: Path) -> Iterator[Path]:
 
 
 def redact(path: Path) -> None:
-    """Redact one of `holders`, in one step; indexes of what changed are made anew when read.
+    """Redact a file found by `holders`, atomically; affected indexes are rebuilt when read.
 
     Raises:
-        StoreError: it cannot be read or written, or its run is being played.
+        StoreError: the file cannot be read or written, or its run is being played.
     """
     run = next((one for one in path.parents if (one / MANIFEST).is_file()), None)
     with held(run) if run else contextlib.nullcontext(), reported(path):
@@ -39,7 +39,7 @@ def redact(path: Path) -> None:
         segment = Segment(path.parent, path.name.removesuffix(TRACES))
         content, _ = packed(map(redacted_bytes, _packed(path)))
         segment.index.unlink(missing_ok=True)
-        # Under its old name first: at no moment is it there twice, or not at all.
+        # First under its old name, so that it is never there twice or missing.
         write_atomic(path, content)
         number = segment.name.partition("-")[0]
         path.rename(path.with_name(f"{number}-{hashlib.sha256(content).hexdigest()[:12]}{TRACES}"))

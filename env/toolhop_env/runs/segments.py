@@ -1,12 +1,12 @@
-"""Finished traces packed together, so that a large run is thousands of files and not a million.
+"""Finished traces packed together, so that a large run has thousands of files, not a million.
 
-    segments/NAME.traces.jsonl.gz    the traces, each a gzip member of its own: `zcat` reads them
-    segments/NAME.results.jsonl.gz   what each comes to and where it lies; derived from the traces
+    segments/NAME.traces.jsonl.gz    the traces, one gzip member each: `zcat` reads them
+    segments/NAME.results.jsonl.gz   index of results and locations; derived from the traces
     segments/NAME.elsewhere.json     in place of the traces: where they were moved to
 
 NAME is a number and a digest of the traces, such as ``000001-3fa9c2d17b60``. A segment is written
-once and never changed, so that its index is checked by the segment alone, and no trace is looked at
-one by one.
+once and never changed, so its index is validated by the segment alone, without looking at each
+trace.
 """
 
 from __future__ import annotations
@@ -40,47 +40,48 @@ from toolhop_tools import regular
 
 TRACES, RESULTS, ELSEWHERE = ".traces.jsonl.gz", ".results.jsonl.gz", ".elsewhere.json"
 LEVEL = 6
-"""Of gzip. Traces of 5 kB: 55 µs each; 9 makes them no smaller, 1 takes 38 µs for 5 % more."""
+"""Compression level of gzip. Traces of 5 kB take 55 µs each; level 9 makes them no smaller, and
+level 1 takes 38 µs but makes them 5 % larger."""
 CHUNK = 1 << 20
 _NAME = re.compile(
     r"((\d{6,})-[0-9a-f]{12})(\.traces\.jsonl\.gz|\.elsewhere\.json|\.results\.jsonl\.gz)"
 )
 _GZIP = 31
-"""What zlib calls a gzip member."""
+"""Value of zlib's `wbits` for a gzip member."""
 LARGEST_UNPACKED = 256 << 20
-"""Bytes that a trace, or an index, may unpack to."""
+"""Maximum unpacked size of a trace or an index, in bytes."""
 TOO_LARGE = f"it unpacks to more than {LARGEST_UNPACKED:,} bytes"
 _NO_INDEX = (OSError, EOFError, zlib.error, ValueError, TypeError, KeyError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One segment of a run, here or elsewhere."""
+    """One segment of a run, stored here or elsewhere."""
 
     folder: Path
-    """``segments`` in the run's folder."""
+    """The folder ``segments`` in the run's folder."""
     name: str
 
     @property
     def path(self) -> Path:
-        """The traces, where they are here."""
+        """Path of the traces if they are stored here."""
         return self.folder / f"{self.name}{TRACES}"
 
     @property
     def index(self) -> Path:
-        """What they come to."""
+        """Path of the index."""
         return self.folder / f"{self.name}{RESULTS}"
 
     @property
     def pointer(self) -> Path:
-        """Where the traces are, if not here."""
+        """Path of the pointer to traces stored elsewhere."""
         return self.folder / f"{self.name}{ELSEWHERE}"
 
     def moved(self) -> Elsewhere:
-        """Where the traces were moved to.
+        """Return the location of traces stored elsewhere.
 
         Raises:
-            StoreError: that cannot be read, or they are neither here nor moved.
+            StoreError: the pointer cannot be read, or the traces are neither here nor elsewhere.
         """
         if not self.pointer.exists():
             raise StoreError(
@@ -90,11 +91,11 @@ class Segment:
         return elsewhere.read(self.pointer)
 
     def place(self, offset: int, length: int) -> Place:
-        """Of one of its traces."""
+        """Return the location of a trace in this segment."""
         return Place(self.name, offset, length)
 
     def size(self) -> int:
-        """Bytes of the traces as packed.
+        """Return the packed size of the traces, in bytes.
 
         Raises:
             StoreError: they are neither here nor elsewhere.
@@ -105,10 +106,10 @@ class Segment:
             return self.moved().size
 
     def member(self, place: Place) -> bytes:
-        """The lines of one trace; nothing else of the segment is read.
+        """Return the lines of one trace, without reading the rest of the segment.
 
         Raises:
-            StoreError: they cannot be read, or are not what was packed.
+            StoreError: they cannot be read, or have been changed since packing.
         """
         start, end = place.offset, place.offset + place.length
         try:
@@ -125,10 +126,10 @@ class Segment:
             raise self._damaged(start, error) from error
 
     def members(self) -> Iterator[tuple[Place, bytes]]:
-        """Every trace's place and lines, in order, one at a time.
+        """Yield the location and lines of every trace, in order, one at a time.
 
         Raises:
-            StoreError: they cannot be read, or are not what was packed.
+            StoreError: a trace cannot be read, or has been changed since packing.
         """
         offset = length = 0
         lines: list[bytes] = []
@@ -168,12 +169,13 @@ class Segment:
         )
 
     def results(self, mentioning: str = "") -> list[IndexLine] | None:
-        """The index's lines; None where it is lost, or not what this code writes.
+        """Return the lines of the index; None if it is lost or was written by other code.
 
-        It holds for the traces as they were packed, whatever became of them: their name tells.
+        They describe the traces as packed, whatever happened to them since: the segment's name
+        identifies its content.
 
         Args:
-            mentioning: an item, an episode or a file: lines that do not name it are left out.
+            mentioning: an item, episode or file; lines that do not mention it are left out.
         """
         try:
             packed = regular.content(self.index, below=2)
@@ -188,7 +190,7 @@ class Segment:
         return lines if all(own) else None
 
     def check_size(self) -> None:
-        """See that the traces are there, as many bytes as were packed where the index tells it.
+        """Check that the traces exist, with the size stated in the index if there is one.
 
         Raises:
             StoreError: they are lost or damaged.
@@ -203,10 +205,10 @@ class Segment:
             raise self._damaged(min(size, packed), f"it has {size} bytes, and had {packed}")
 
     def check(self) -> None:
-        """See that the traces, if they are here, are what was packed: the name has their digest.
+        """Check that traces stored here match the digest in the segment's name.
 
         Raises:
-            StoreError: they are not, or are lost.
+            StoreError: they do not match, or are lost.
         """
         self.check_size()
         digest = hashlib.sha256()
@@ -217,12 +219,12 @@ class Segment:
                 raise self._damaged(0, "its SHA-256 is not the one in its name")
 
     def content_of_index(self, lines: Sequence[IndexLine]) -> bytes:
-        """The index's content."""
+        """Return the content of an index with these lines."""
         whole = [self._head(self.size(), len(lines)), *map(run_index.to_line, lines)]
         return gzip.compress(b"".join(whole), LEVEL, mtime=0)
 
     def write_index(self, lines: Sequence[IndexLine]) -> None:
-        """Replace the index in one step.
+        """Replace the index atomically.
 
         Raises:
             StoreError: it cannot be written.
@@ -235,10 +237,10 @@ class Segment:
 
 
 def segments(run: Path) -> list[Segment]:
-    """The segments of a run, in order; lost ones too, which cannot be read.
+    """Return the segments of a run, in order, including lost ones, which cannot be read.
 
-    One is lost where its index is left alone, or where its number lacks: they are numbered without
-    gaps.
+    A segment is lost if only its index is left, or if its number is missing: segments are numbered
+    without gaps.
     """
     names, lost = _named(run / SEGMENTS)
     if lost:  # or packed between two steps of the listing
@@ -247,7 +249,7 @@ def segments(run: Path) -> list[Segment]:
 
 
 def _named(folder: Path) -> tuple[set[str], set[str]]:
-    """Names of the segments that there is some file of, and the numbers of those without any."""
+    """Return the names of segments that have any file, and the numbers of those that have none."""
     found = [match for one in entries(folder) if (match := _NAME.fullmatch(one.name))]
     numbers = {int(match[2]) for match in found}
     wanted = range(1, max(numbers, default=0))
@@ -255,7 +257,7 @@ def _named(folder: Path) -> tuple[set[str], set[str]]:
 
 
 def packed(traces: Iterable[bytes]) -> tuple[bytes, list[tuple[int, int]]]:
-    """Traces as a segment's content, with offset and length of each."""
+    """Pack traces into a segment's content; also return the offset and length of each."""
     members: list[bytes] = []
     places: list[tuple[int, int]] = []
     offset = 0
@@ -267,13 +269,13 @@ def packed(traces: Iterable[bytes]) -> tuple[bytes, list[tuple[int, int]]]:
 
 
 def next_segment(run: Path, content: bytes) -> Segment:
-    """The segment that `content` becomes."""
+    """Return the new segment that `content` will be written to."""
     number = max((int(one.name.partition("-")[0]) for one in segments(run)), default=0) + 1
     return Segment(run / SEGMENTS, f"{number:06}-{hashlib.sha256(content).hexdigest()[:12]}")
 
 
 def _unpacked(packed: bytes) -> bytes:
-    """What a gzip member holds. Raises EOFError, zlib.error: it is none, or holds too much."""
+    """Unpack a gzip member. Raises EOFError, zlib.error: it is invalid, truncated or too large."""
     one = zlib.decompressobj(_GZIP)
     content = one.decompress(packed, LARGEST_UNPACKED + 1)
     if not one.eof:
@@ -282,7 +284,7 @@ def _unpacked(packed: bytes) -> bytes:
 
 
 def file_of(content: bytes) -> str:
-    """The name of the file that a trace had, which its first line tells; empty if it does not."""
+    """Return the former file name of a packed trace, from its first line; empty if that fails."""
     try:
         found = json.loads(content[: content.find(b"\n") + 1])["episode"]
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -291,10 +293,10 @@ def file_of(content: bytes) -> str:
 
 
 def remove_packed(run: Path, file: str, place: Place) -> None:
-    """Remove the file of a trace that is packed: a kill came before packing did it.
+    """Remove the file of a packed trace, left behind when packing was killed.
 
     Raises:
-        StoreError: the file is not what was packed.
+        StoreError: the file differs from the packed trace.
     """
     path = run / EPISODES / file
     with reported(path):
@@ -307,7 +309,7 @@ def remove_packed(run: Path, file: str, place: Place) -> None:
 
 
 def sweep(run: Path) -> None:
-    """Remove what killed processes left of files written aside. To be called with the run held."""
+    """Remove temporary files that killed processes left behind. The caller must hold the run."""
     for entry in entries(run / SEGMENTS):
         if entry.name.startswith("."):
             path = Path(entry.path)

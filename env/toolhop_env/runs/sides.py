@@ -1,4 +1,4 @@
-"""A run as one side of a comparison: its settings, and the episode that counts for each key."""
+"""A run as one side of a comparison: its settings, and the attempt that counts for each episode."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class NotComparable(Exception):
-    """Runs that are not to be compared as asked; says what differs, and what would be allowed."""
+    """Runs cannot be compared as requested; the message says what differs, and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A run."""
+    """One run in a comparison."""
 
     letter: str
     folder: Path
     settings: Mapping[str, JSON]
     facts: Mapping[str, JSON]
-    """What the manifest says beside the settings."""
+    """The manifest without its settings."""
     asked: Sequence[str]
     """Ids of the items that were to be played."""
     episodes: Mapping[Key, Attempt]
-    """Of an episode's attempts the one that counts."""
+    """The attempt that counts for each episode."""
 
     @property
     def agent(self) -> str:
@@ -45,7 +45,7 @@ class Side:
 
     @property
     def perturbation(self) -> str:
-        """How tools were shown, as a label."""
+        """Label of the tools' perturbation."""
         return str(self.settings.get("perturbation") or "")
 
     @property
@@ -58,33 +58,33 @@ class Side:
 
     @property
     def epochs(self) -> int:
-        """How often each item was to be played."""
+        """Number of times each item was to be played."""
         given = self.settings.get("epochs")
         return given if isinstance(given, int) else max((k.epoch for k in self.episodes), default=1)
 
     @property
     def digests(self) -> dict[str, str]:
-        """Digest by item id, of the items that an episode was begun of."""
+        """Digest by item id, for items with at least one started episode."""
         return {key.item: one.item_digest for key, one in self.episodes.items()}
 
     @property
     def data_digest(self) -> str | None:
-        """Of the whole data set, before items were chosen and shown; None where unknown."""
+        """Digest of the whole data set, before selection and perturbation; None if unknown."""
         data = self.facts.get("data")
         found = data.get("digest") if isinstance(data, dict) else None
         return found if isinstance(found, str) else None
 
     @property
     def errored(self) -> int:
-        """Episodes that no mean holds."""
+        """Number of errored episodes, which no mean includes."""
         return sum(bool(one.errored) for one in self.episodes.values())
 
     def stored_at(self, attempt: Attempt) -> str:
-        """Where an attempt's trace is, for people."""
+        """Path of an attempt's trace, for display."""
         return str(self.folder / attempt.stored_at)
 
     def answer(self, attempt: Attempt) -> str:
-        """The answer that was given, as scored; empty where the episode ended without one.
+        """Return the answer as scored; empty if the episode ended without one.
 
         Raises:
             StoreError: the trace cannot be read.
@@ -95,15 +95,15 @@ class Side:
 
 
 def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = None) -> Side:
-    """A run's folder as a side.
+    """Read a run's folder as one side of a comparison.
 
     Args:
-        letter: what it is called beside others.
-        folder: the run's.
-        defaults: what a setting was in runs that were made before there was one.
+        letter: label of the run in the comparison.
+        folder: the run's folder.
+        defaults: values of settings that did not exist yet when the run was made.
 
     Raises:
-        StoreError: it is not a run, or cannot be read.
+        StoreError: the folder is not a run, or cannot be read.
     """
     store = RunStore.open(folder)
     manifest: Any = store.manifest
@@ -111,7 +111,7 @@ def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = N
     if not isinstance(settings, dict):
         raise StoreError(f"{folder} has a manifest without settings: it was not written by a run")
     episodes = by_key(store.attempts())
-    # A resumed run may have another judge than it began with; who answered is what counts.
+    # A resumed run may have changed its judge; the one that answered counts.
     judge = next((one.judge for one in episodes.values() if one.judge), None)
     data = manifest.get("data")
     asked = data.get("played") if isinstance(data, dict) else None
@@ -128,10 +128,10 @@ def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = N
 
 
 def read_sides(folders: Sequence[Path], defaults: Mapping[str, JSON] | None = None) -> list[Side]:
-    """The runs in order, the first being the baseline.
+    """Read the runs in order; the first is the baseline.
 
     Raises:
-        NotComparable: a run is given twice, or there are more than letters.
+        NotComparable: a run is given twice, or there are more runs than letters.
         StoreError: a folder is not a run.
     """
     if len(folders) > len(LETTERS):
@@ -144,10 +144,10 @@ def read_sides(folders: Sequence[Path], defaults: Mapping[str, JSON] | None = No
 
 
 def benchmark_of(runs: Mapping[str, Iterable[Attempt]]) -> Benchmark | None:
-    """The one benchmark of the attempts of some runs, by the name of each; None without any.
+    """Return the benchmark that all attempts share; None if there are no attempts.
 
     Raises:
-        NotComparable: there are several, whose measures differ.
+        NotComparable: there are several benchmarks, whose measures differ.
     """
     found = {name: {one.benchmark for one in attempts} for name, attempts in runs.items()}
     names = set().union(*found.values())
@@ -161,7 +161,7 @@ def benchmark_of(runs: Mapping[str, Iterable[Attempt]]) -> Benchmark | None:
 
 
 def domains(sides: Sequence[Side]) -> dict[str, str]:
-    """Domain by item id, from the items that the runs kept.
+    """Return the domain by item id, from the items stored with the runs.
 
     Raises:
         StoreError: they cannot be read.

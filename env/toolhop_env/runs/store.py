@@ -1,16 +1,16 @@
-"""A run's folder: what was asked for, what was played, and every episode's trace.
+"""A run's folder: its settings, its items, and the trace of every episode.
 
-    manifest.json        settings, versions, data, sandbox, status; written atomically
-    items.jsonl          the items as played: the folder stands alone. ToolHop's are official rows
+    manifest.json        settings, versions, data, sandbox, status; replaced atomically
+    items.jsonl          the items as played (official rows for ToolHop): the folder stands alone
     episodes/NAME.jsonl  a trace, appended event by event, synced when the episode has ended
-    segments/            traces of finished episodes, packed (`toolhop_env.runs.packing`)
-    judgements.jsonl     what a judge said of them, where one was asked
-    results.jsonl        what both come to; derived from them (`toolhop_env.runs.index`)
+    segments/            packed traces of finished episodes (`toolhop_env.runs.packing`)
+    judgements.jsonl     a judge's answers about the traces, if one was asked
+    results.jsonl        results derived from traces and answers (`toolhop_env.runs.index`)
     lock                 held by the process that plays
 
-An attempt is finished where its file's last line is `ended`. So a kill at any moment loses no
-finished episode, and one that was cut off is seen to be. Every attempt has a file of its own, and
-no file is opened for writing twice. In a large run finished episodes are packed later.
+An attempt is finished if the last line of its file is `ended`. So a kill at any moment loses no
+finished episode, and an attempt that was cut off can be recognised. Every attempt has a separate
+file, and no file is opened for writing twice. In a large run finished episodes are packed later.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ class RunStore:
         manifest: Mapping[str, JSON],
         items: Sequence[Item] = (),
     ) -> RunStore:
-        """Make a new folder `name` below `log_dir`, with a number added where it is taken.
+        """Create a new folder `name` in `log_dir`, with a number appended if the name is taken.
 
-        A folder with a manifest has its items: those are written first.
+        Items are written before the manifest, so a folder with a manifest always has its items.
 
         Raises:
             StoreError: it cannot be written.
@@ -96,10 +96,10 @@ class RunStore:
 
     @classmethod
     def open(cls, folder: Path) -> RunStore:
-        """An existing run.
+        """Open an existing run.
 
         Raises:
-            StoreError: `folder` holds none.
+            StoreError: `folder` is not a run.
         """
         if not (folder / MANIFEST).is_file():
             raise StoreError(no_run(folder))
@@ -107,10 +107,10 @@ class RunStore:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What `write_manifest` wrote last, in the newest format whatever it was written in.
+        """The manifest, upgraded to the newest format.
 
         Raises:
-            StoreError: it cannot be read, or is of a newer format.
+            StoreError: it cannot be read, or has a newer format.
         """
         path = self.folder / MANIFEST
         try:
@@ -127,16 +127,16 @@ class RunStore:
         return newest
 
     def write_manifest(self, manifest: Mapping[str, JSON]) -> None:
-        """Replace the manifest in one step.
+        """Replace the manifest atomically.
 
         Raises:
-            StoreError: it cannot be written; the one before stays.
+            StoreError: it cannot be written; the previous one remains.
         """
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         write_atomic(self.folder / MANIFEST, text.encode())
 
     def write_items(self, items: Sequence[Item]) -> None:
-        """Keep the items that are played.
+        """Store the items of the run.
 
         Raises:
             StoreError: they cannot be written.
@@ -149,10 +149,10 @@ class RunStore:
         write_atomic(self.folder / ITEMS, "".join(lines).encode())
 
     def items(self, *, last_wins: bool = False) -> DataSet:
-        """The items that are played, as they were kept.
+        """Read the items of the run.
 
         Raises:
-            StoreError: the file is not there.
+            StoreError: the file is missing.
             ToolsError: it cannot be used.
         """
         path = self.folder / ITEMS
@@ -168,26 +168,26 @@ class RunStore:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Be the one process that plays this run, until the context is left or the process ends.
+        """Lock the run for this process until the context exits or the process ends.
 
         Raises:
-            StoreError: another process plays it.
+            StoreError: another process holds the lock.
         """
         with held(self.folder):
             yield
 
     def path(self, name: str) -> Path:
-        """The trace file of episode `name`."""
+        """Return the path of the trace file of episode `name`."""
         return self.folder / EPISODES / f"{file_name(name)}.jsonl"
 
     @contextmanager
     def sink(self, name: str) -> Iterator[Sink]:
-        """Where the events of episode `name` go. The file is synced once `ended` is in it.
+        """Yield a function that appends events to the trace of `name`, and syncs it at `ended`.
 
         Raises:
-            StoreError: there is such a file already: every attempt has a name of its own. Or when
-                an event cannot be written (a full disk); the run must stop. The file keeps the
-                events before it, whole.
+            StoreError: the file already exists, as every attempt needs a unique name; or an event
+                cannot be written (a full disk), in which case the run must stop and the file keeps
+                the earlier events intact.
         """
         path = self.path(name)
         with reported(path):
@@ -204,10 +204,10 @@ class RunStore:
             os.close(descriptor)
 
     def recorded(self) -> Iterator[Recorded]:
-        """Every attempt's trace as it is stored, packed ones first; one at a time is held.
+        """Yield every attempt's stored trace, packed ones first, holding one at a time.
 
         Raises:
-            StoreError: a segment cannot be read, or the run ended and has no trace at all.
+            StoreError: a segment cannot be read, or the run ended but has no trace at all.
         """
         found = None
         for found in catalog.recorded(self.folder):
@@ -219,7 +219,7 @@ class RunStore:
             )
 
     def traces(self) -> Iterator[Trace]:
-        """Every episode's trace, cut-off ones included, in the order of `recorded`.
+        """Yield every attempt's trace, including cut-off ones, in the order of `recorded`.
 
         Raises:
             StoreError: a trace cannot be read.
@@ -227,7 +227,7 @@ class RunStore:
         yield from (trace for one in self.recorded() if (trace := one.trace()).events)
 
     def trace(self, attempt: Attempt) -> Trace:
-        """The trace of an attempt of this run; no other is opened.
+        """Read the trace of an attempt of this run, without opening any other.
 
         Raises:
             StoreError: it cannot be read.
@@ -235,10 +235,10 @@ class RunStore:
         return self.stored(attempt.file, attempt.place).trace()
 
     def stored(self, file: str, place: Place | None) -> Recorded:
-        """A trace as it is stored, by its file's name and where it lies if it is packed.
+        """Return a stored trace by its file name, and its location if it is packed.
 
         Raises:
-            StoreError: it is not there, or its segment cannot be read.
+            StoreError: it does not exist, or its segment cannot be read.
         """
         if place is not None:
             return catalog.from_segment(self.folder, file, place)
@@ -248,7 +248,7 @@ class RunStore:
         return found
 
     def named(self, name: str) -> Trace | None:
-        """The trace of episode `name`, without events where it has not begun; None for no file.
+        """Read the trace of episode `name`; empty if it never started, None if there is no file.
 
         Raises:
             StoreError: it cannot be read.
@@ -259,15 +259,16 @@ class RunStore:
     def attempts(
         self, mentioning: str = "", faults: Callable[[StoreError], None] | None = None
     ) -> Iterator[Attempt]:
-        """What became of every attempt, cut-off ones included, packed ones first.
+        """Yield every attempt, including cut-off ones, packed ones first.
 
-        From the index as far as it goes; other traces are read. An index that was found wanting is
-        put right on the way, unless the run is being played. What is held at a time is a segment's
-        attempts.
+        Attempts come from the index where it is valid; other traces are read. A stale index is
+        corrected on the way, unless the run is being played. One segment's attempts are held at a
+        time.
 
         Args:
-            mentioning: an item or an episode: attempts at others may be left out, which is quick.
-            faults: is given what cannot be read, which is passed over; raised where None.
+            mentioning: an item or episode; attempts at others may be left out, which is faster.
+            faults: receives the error of each unreadable trace, which is then skipped; if None, the
+                error is raised.
 
         Raises:
             StoreError: a trace cannot be read.
@@ -282,7 +283,9 @@ class RunStore:
             faults(error)
 
         yield from self._scan(known, lines, mentioning, told)
-        if lines != known and not mentioning and not met:  # else it still knows what is lost
+        if (
+            lines != known and not mentioning and not met
+        ):  # otherwise the old index still lists what is lost
             self._unless_played(lambda: self._write_index(lines))
 
     def _scan(
@@ -294,7 +297,7 @@ class RunStore:
         *,
         is_held: bool = False,
     ) -> Iterator[Attempt]:
-        """Every attempt; `lines` is filled with what the index of single files should hold."""
+        """Yield every attempt, and fill `lines` with the correct index of unpacked files."""
         said = self.judgements()
 
         def put_right(one: Segment, found: list[IndexLine]) -> None:
@@ -307,14 +310,14 @@ class RunStore:
             yield _judged(line.attempt, said.panel)
 
     def _unless_played(self, write: Callable[[], None]) -> None:
-        """Put the index right, which may as well stay wrong."""
+        """Try to correct an index; failure does no harm."""
         with contextlib.suppress(StoreError), self.held():
             write()
 
     def results(self) -> Iterator[Attempt]:
-        """The attempts that count: one a finished episode, the first that is not errored.
+        """Yield the attempt that counts for each finished episode: the first that is not errored.
 
-        The attempts are gone through twice, so that few are held.
+        The attempts are read twice, so that few are held in memory.
 
         Raises:
             StoreError: a trace cannot be read.
@@ -322,7 +325,7 @@ class RunStore:
         yield from counting_streamed(lambda: (one for one in self.attempts() if one.ended))
 
     def scored_anew(self) -> Iterator[Attempt]:
-        """Every attempt that began, scored from its trace and the judge's answers.
+        """Yield every attempt that began, scored again from its trace and the judge's answers.
 
         Raises:
             StoreError: a trace cannot be read.
@@ -334,10 +337,10 @@ class RunStore:
                 yield _judged(line.attempt, said.panel)
 
     def judgements(self) -> Judgements:
-        """What a judge said of the traces.
+        """Read the judge's answers about the traces.
 
         Raises:
-            StoreError: it cannot be read.
+            StoreError: they cannot be read.
         """
         path = self.folder / JUDGEMENTS
         try:
@@ -346,7 +349,7 @@ class RunStore:
             raise StoreError(f"{path} cannot be read: {error}") from error
 
     def add_judgements(self, found: Sequence[Judgement]) -> None:
-        """Keep a judge's answers. To be called with the run held.
+        """Store a judge's answers. The caller must hold the run.
 
         Raises:
             StoreError: they cannot be written.
@@ -356,12 +359,12 @@ class RunStore:
             judgements.add(path, found)
 
     def add_result(self, name: str, trace: Trace, said: Judgements | None = None) -> Attempt:
-        """Add an attempt that ended to the index. To be called with the run held.
+        """Add a finished attempt to the index. The caller must hold the run.
 
         Args:
-            name: the episode's.
-            trace: its trace, which has ended.
-            said: the judge's answers that are kept already.
+            name: name of the episode.
+            trace: its finished trace.
+            said: the judge's answers stored so far.
 
         Raises:
             StoreError: it cannot be written.
@@ -376,25 +379,23 @@ class RunStore:
         return line.attempt
 
     def repair_index(self, seen: Callable[[Attempt], None] = lambda _: None) -> int:
-        """Make the index whole, before it is added to. To be called with the run held.
+        """Complete the index before it is added to, and return the number of attempts.
 
-        What a kill left of packing is put right as well: of a trace that is packed and still a
-        file, the file is removed.
+        The caller must hold the run. Interrupted packing is completed as well: the file of a packed
+        trace is removed.
 
         Args:
-            seen: is given every attempt, one by one.
-
-        Returns: how many attempts there are.
+            seen: called with every attempt.
 
         Raises:
-            StoreError: it cannot be written, or a trace cannot be read.
+            StoreError: the index cannot be written, or a trace cannot be read.
         """
         index = self.folder / INDEX
         with reported(self.folder / EPISODES):
-            # Empty folders do not survive every way of copying.
+            # Some ways of copying drop empty folders.
             (self.folder / EPISODES).mkdir(exist_ok=True)
         sweep(self.folder)
-        for segment in segments(self.folder):  # what is lost must not be played again unasked
+        for segment in segments(self.folder):  # lost episodes must not be silently played again
             segment.check_size()
         alone = catalog.files(self.folder)
         lines: dict[str, IndexLine] = {}
@@ -416,7 +417,7 @@ class RunStore:
 
 
 def _official(item: Item) -> bool:
-    """Whether ToolHop's row format can hold an item."""
+    """Whether ToolHop's row format can represent an item."""
     programs = all(isinstance(tool.body, Program) for tool in item.tools.values())
     return item.benchmark == TOOLHOP and programs
 

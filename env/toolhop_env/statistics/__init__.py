@@ -1,1 +1,1 @@
-"""Statistics of paired comparisons: values in, values out; nothing of runs or traces."""
+"""Statistics of paired comparisons: pure functions of values, independent of runs and traces."""

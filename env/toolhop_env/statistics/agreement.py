@@ -1,9 +1,9 @@
-"""How far two judges agree: accuracy and Cohen's kappa, with intervals over whole items.
+"""Agreement of two judges: accuracy and Cohen's kappa, with intervals over whole items.
 
 Kappa (Cohen 1960) is the agreement beyond chance: (p - e) / (1 - e), where p is the share of equal
-verdicts and e the share that two judges with these habits would have by chance. Questions of one
-item are not independent, so items are resampled, as in `bootstrap`. Where nothing can be
-resampled, accuracy has Wilson's interval (1927) with items for trials, and kappa none.
+verdicts and e the share expected by chance from the judges' frequencies. Questions of one item are
+not independent, so items are resampled, as in `bootstrap`. If nothing can be resampled, accuracy
+has Wilson's interval (1927) with items as trials, and kappa has none.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Two judges' verdicts on the same questions."""
+    """Agreement of two judges' verdicts on the same questions."""
 
     questions: int
     items: int
     confusion: Mapping[tuple[str, str], int]
-    """Questions by the verdicts of the first and the second."""
+    """Number of questions by pair of verdicts (first, second)."""
     accuracy: float
     accuracy_limits: tuple[float, float]
     kappa: float | None
-    """None where both always say one and the same: chance alone would have them agree."""
+    """None if both judges always give the same single verdict, so that chance explains it all."""
     kappa_limits: tuple[float, float] | None
 
 
@@ -46,10 +46,10 @@ def agreement(
     resamples: int = 10_000,
     confidence: float = 0.95,
 ) -> Agreement:
-    """The agreement over the verdicts (first, second) of each item's questions.
+    """Measure agreement over the pairs of verdicts (first, second) on each item's questions.
 
     Raises:
-        ValueError: no question, or `resamples` or `confidence` out of range.
+        ValueError: there is no question, or `resamples` or `confidence` is out of range.
     """
     given = [pairs for pairs in verdicts.values() if pairs]
     if not given:
@@ -58,7 +58,7 @@ def agreement(
     names = sorted({name for pair in confusion for name in pair})
     cells = [(one, other) for one in names for other in names]
     counts = [Counter(pairs) for pairs in given]
-    # In order of content: how items are named plays no part.
+    # Sorted by content, so that the names of items have no influence.
     rows = sorted(tuple(float(found[cell]) for cell in cells) for found in counts)
     sums = np.array(rows, dtype=np.float64)
     whole = sums.sum(axis=0, keepdims=True)
@@ -79,14 +79,14 @@ def agreement(
 
 
 def _accuracy(sums: Floats) -> Floats:
-    """By row of cells the share on the diagonal."""
+    """Return the share on the diagonal of each row's table."""
     table = _tables(sums)
     found: Floats = np.trace(table, axis1=1, axis2=2) / table.sum(axis=(1, 2))
     return found
 
 
 def _kappa(sums: Floats) -> Floats:
-    """By row of cells; nan where chance alone would have all verdicts equal."""
+    """Return kappa of each row's table; nan if chance alone would make all verdicts equal."""
     table = _tables(sums)
     total = table.sum(axis=(1, 2))
     chance = (table.sum(axis=1) * table.sum(axis=2)).sum(axis=1) / total**2

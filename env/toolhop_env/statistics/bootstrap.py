@@ -1,11 +1,10 @@
 """Bootstrap intervals for paired differences, resampling whole clusters.
 
-A cluster is an item with all its epochs: epochs of one item are not independent, items are.
-
-The interval is the percentile interval, widened for few clusters (Hesterberg 2015, The American
-Statistician 69: 371-386): its tails are those at which a t interval with the same number of
-clusters, and the factor sqrt((m - 1) / m) that resampling loses, would lie. The plain percentile
-interval covers 92 % instead of 95 % at 20 clusters.
+A cluster is an item with all its epochs: epochs of one item are not independent, items are. The
+interval is the percentile interval, widened for few clusters (Hesterberg 2015, The American
+Statistician 69: 371-386): its tails are those of a t interval with the same number of clusters,
+corrected by the factor sqrt((m - 1) / m) that resampling loses. The plain percentile interval
+covers 92 % instead of 95 % at 20 clusters.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from toolhop_env.statistics.tails import students_t
 
 Cluster = TypeVar("Cluster", bound=Hashable)
 BLOCK = 2_000_000
-"""Numbers held at a time while resampling (16 MB)."""
+"""Number of values held at a time while resampling (16 MB)."""
 LEAST_CLUSTERS = 8
-"""Over made studies the bootstrap covers 94-95 % at 8 clusters, and as little as 91 % at 5."""
+"""Minimum of clusters. In simulations the bootstrap covers 94-95 % at 8, but only 91 % at 5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate between two limits."""
+    """An estimate with its lower and upper limits."""
 
     estimate: float
     low: float
@@ -46,14 +45,14 @@ def clustered(
     resamples: int = 10_000,
     confidence: float = 0.95,
 ) -> Interval:
-    """The mean of after - before over all pairs, its interval by resampling clusters.
+    """Return the mean of after - before over all pairs, with an interval from resampling clusters.
 
     `values` has the pairs (before, after) by cluster. The same seed gives the same interval,
-    whatever the order of clusters. A single cluster, or clusters that all differ alike, give an
-    interval of no width: resampling cannot know of what it has not seen.
+    whatever the order of clusters. A single cluster, or clusters with equal differences, give an
+    interval of zero width, as resampling shows no variation.
 
     Raises:
-        ValueError: no pair, or `resamples` or `confidence` out of range.
+        ValueError: there is no pair, or `resamples` or `confidence` is out of range.
     """
     parts = {key: [((b, 1.0), (a, 1.0)) for b, a in pairs] for key, pairs in values.items()}
     return of_sums(cluster_sums(parts), seed=seed, resamples=resamples, confidence=confidence)
@@ -62,18 +61,18 @@ def clustered(
 def of_sums(
     sums: NDArray[np.float64], *, seed: int, resamples: int = 10_000, confidence: float = 0.95
 ) -> Interval:
-    """The same for a difference of ratios of sums, such as the share of calls that failed.
+    """Return a difference of ratios of sums, such as the share of failed calls, with an interval.
 
     Resamples in which a side's denominators sum to 0 are left out.
 
     Args:
         sums: rows of `cluster_sums`.
-        seed: of the resamples.
-        resamples: how many.
+        seed: seed of the resamples.
+        resamples: number of resamples.
         confidence: between 0 and 1.
 
     Raises:
-        ValueError: a side's denominators sum to 0, or `resamples` or `confidence` out of range.
+        ValueError: a side's denominators sum to 0, or `resamples` or `confidence` is out of range.
     """
     if resamples < 1 or not 0 < confidence < 1:
         raise ValueError(
@@ -91,9 +90,9 @@ def of_sums(
 def limits(
     sums: NDArray[np.float64], *, seed: int, resamples: int = 10_000, confidence: float = 0.95
 ) -> tuple[float, float] | None:
-    """The limits of `of_sums`; None where there is too little to resample.
+    """Return the limits of `of_sums`; None if there is too little to resample.
 
-    That is with fewer than `LEAST_CLUSTERS`, or where all differ alike.
+    That is so with fewer than `LEAST_CLUSTERS` clusters, or if all differences are equal.
 
     Raises:
         ValueError: as `of_sums`.
@@ -112,17 +111,17 @@ def limits_of(
     resamples: int = 10_000,
     confidence: float = 0.95,
 ) -> tuple[float, float] | None:
-    """The limits of any figure of summed rows; None where there is too little to resample.
+    """Return the limits of any figure of summed rows; None if there is too little to resample.
 
     Args:
-        sums: a row a cluster, in an order that is not by name.
-        of: the figure of each of several rows of sums; nan for none, which is left out.
-        seed: of the resamples.
-        resamples: how many.
+        sums: one row per cluster, in an order that does not depend on names.
+        of: returns the figure of each of several rows of sums; nan if there is none.
+        seed: seed of the resamples.
+        resamples: number of resamples.
         confidence: between 0 and 1.
 
     Raises:
-        ValueError: `resamples` or `confidence` out of range.
+        ValueError: `resamples` or `confidence` is out of range.
     """
     if resamples < 1 or not 0 < confidence < 1:
         raise ValueError(
@@ -141,9 +140,9 @@ def limits_of(
 def cluster_sums(
     values: Mapping[Cluster, Sequence[tuple[Parts, Parts]]],
 ) -> NDArray[np.float64]:
-    """A row a cluster with the sums before (numerator, denominator) and after.
+    """Return one row per cluster: sums before (numerator, denominator) and after.
 
-    Rows stand in order of their content: how the clusters were named or ordered plays no part.
+    Rows are sorted by content, so that names and order of clusters have no influence.
     """
     rows = [
         tuple(math.fsum(pair[side][part] for pair in pairs) for side in (0, 1) for part in (0, 1))
@@ -154,7 +153,7 @@ def cluster_sums(
 
 
 def ratio_difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """After - before for each row of sums; nan where a denominator is 0."""
+    """Return after - before for each row of sums; nan if a denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = sums[:, 2] / sums[:, 3] - sums[:, 0] / sums[:, 1]
     return np.where((sums[:, 1] == 0) | (sums[:, 3] == 0), np.nan, found)
@@ -163,7 +162,7 @@ def ratio_difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 def weighted(
     weights: NDArray[np.uint8] | NDArray[np.int8], sums: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """`weights @ sums`, without a copy of all weights as floats."""
+    """Return `weights @ sums`, without copying all weights as floats."""
     rows = max(1, BLOCK // weights.shape[1])
     return np.concatenate(
         [
@@ -175,10 +174,10 @@ def weighted(
 
 @lru_cache(maxsize=2)
 def _counts(m: int, seed: int, resamples: int) -> NDArray[np.uint8]:
-    """How often each of m clusters is in each resample.
+    """Return how often each of m clusters occurs in each resample.
 
-    Kept for the next measure of the same clusters: drawing takes longer than all the rest. No
-    cluster is drawn 256 times: the chance for it is below 1e-500.
+    Cached for the next measure of the same clusters, as drawing takes longer than all the rest. No
+    count reaches 256: the probability is below 1e-500.
     """
     rng = np.random.default_rng(seed)
     rows = max(1, BLOCK // m)
@@ -192,7 +191,7 @@ def _counts(m: int, seed: int, resamples: int) -> NDArray[np.uint8]:
 
 
 def _tail(m: int, confidence: float) -> float:
-    """The share of resamples beyond each limit, for m clusters."""
+    """Return the share of resamples beyond each limit, for m clusters."""
     if m < 2:
         return (1 - confidence) / 2
     t = students_t(confidence, m - 1)

@@ -1,7 +1,7 @@
-"""What several readers who err alike are worth, as independent ones.
+"""The effective number of readers whose errors are correlated.
 
-n / (1 + (n - 1) rho): the design effect of correlated answers (Kish, Survey Sampling, 1965), with
-rho the mean phi of all pairs of readers, over the items that both judged.
+It is n / (1 + (n - 1) rho), by the design effect of correlated answers (Kish, Survey Sampling,
+1965), where rho is the mean phi of all pairs of readers over the items that both judged.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Reader = TypeVar("Reader", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """The effective number of readers, and what it is estimated from."""
+    """The effective number of readers, and the data behind the estimate."""
 
     readers: int
     items: int
     correlation: float | None
-    """Mean phi of pairs, kept within 0 to 1; None if no pair has votes that vary."""
+    """Mean phi of pairs, clipped to 0..1; None if the votes of no pair vary."""
 
     @property
     def number(self) -> float | None:
-        """From 1 to `readers`; None if the correlation of several is not known."""
+        """Effective number of readers, 1 to `readers`; None if their correlation is unknown."""
         if self.correlation is None:
             return 1.0 if self.readers == 1 else None
         return self.readers / (1 + (self.readers - 1) * self.correlation)
@@ -41,10 +41,10 @@ class Effective:
 
 
 def effective(votes: Iterable[Mapping[Reader, bool]]) -> Effective:
-    """The effective number of readers.
+    """Return the effective number of readers.
 
     Args:
-        votes: of each item, yes or no by reader; a reader may lack items.
+        votes: the votes on each item, by reader; a reader need not vote on every item.
     """
     rows = [row for row in votes if row]
     readers = sorted({reader for row in rows for reader in row}, key=repr)
@@ -59,7 +59,7 @@ def effective(votes: Iterable[Mapping[Reader, bool]]) -> Effective:
 
 
 def _phi(votes: Sequence[tuple[bool, bool]]) -> float | None:
-    """Pearson's correlation of two yes-or-no votes; None if one of them never varies."""
+    """Return Pearson's correlation of two yes-or-no votes; None if one of them never varies."""
     cells = Counter(votes)
     yes_yes, yes_no = cells[True, True], cells[True, False]
     no_yes, no_no = cells[False, True], cells[False, False]

@@ -1,4 +1,4 @@
-"""Several tests at once: p-values corrected for having had several chances."""
+"""Multiple tests: p-values corrected for the number of tests."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction (1979), in the order given.
+    """Apply Holm's step-down correction (1979); the result has the order of `p_values`.
 
-    Rejecting what is at or below alpha keeps the chance of any false alarm at alpha, however the
-    tests depend on one another.
+    Rejecting at or below alpha keeps the probability of any false alarm at alpha, however the tests
+    depend on one another.
 
     Raises:
         ValueError: a p-value is not from 0 to 1.

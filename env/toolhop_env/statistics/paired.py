@@ -1,14 +1,14 @@
-"""Two conditions on the same items, each right or wrong: test, interval, and what can be seen.
+"""Two conditions on the same items, each right or wrong: test, interval, detectable difference.
 
-Only discordant pairs tell the conditions apart: `gained` (wrong before, right after) and `lost`
+Only discordant pairs distinguish the conditions: `gained` (wrong before, right after) and `lost`
 (right before, wrong after).
 
 The interval is Tango's score interval (Tango 1998, Statistics in Medicine 17: 891-908). Of the
-Wald, Agresti-Min, Bonett-Price and Tango intervals, with the exact coverage enumerated for 20 to
-60 pairs (`python -m benchmarks.interval_coverage`), Tango's stays closest to its level: at least
-93 % everywhere, 93-98 % where four or more discordant pairs are to be expected. Where fewer are, it
-covers up to 100 %; of the others Bonett-Price does so more, Wald falls to 46 % and Agresti-Min to
-87 %.
+Wald, Agresti-Min, Bonett-Price and Tango intervals, with the exact coverage enumerated for 20 to 60
+pairs (`python -m benchmarks.interval_coverage`), Tango's stays closest to its level: at least 93 %
+everywhere, and 93-98 % where four or more discordant pairs are expected. Where fewer are expected,
+it covers up to 100 %; there Bonett-Price covers even more, while Wald falls to 46 % and Agresti-Min
+to 87 %.
 """
 
 from __future__ import annotations
@@ -24,32 +24,33 @@ from numpy.typing import NDArray
 from toolhop_env.statistics.tails import at_most, exactly, fair_coin, rejections
 
 STEPS = 60
-"""Halvings of an interval of length 2: the rest is below what a float tells apart."""
+"""Halvings of an interval of length 2, after which the rest is below a float's precision."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """Shares right before and after, over the same n pairs."""
+    """Shares that are right before and after, over the same n pairs."""
 
     n: int
     gained: int
-    """Pairs wrong before and right after."""
+    """Number of pairs wrong before and right after."""
     lost: int
-    """Pairs right before and wrong after."""
+    """Number of pairs right before and wrong after."""
     before: float
     after: float
     difference: float
-    """`after` - `before`, -1 to 1."""
+    """`after` - `before`, from -1 to 1."""
     low: float
     high: float
     p_value: float
-    """Two-sided exact McNemar test of no difference."""
+    """P-value of the two-sided exact McNemar test of no difference."""
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:
-    """Two-sided exact p of McNemar's test: the discordant pairs as tosses of a fair coin.
+    """Return the two-sided exact p of McNemar's test: discordant pairs as tosses of a fair coin.
 
-    1 without discordant pairs. Never rejects too often, at small counts too rarely.
+    It is 1 without discordant pairs. The test never rejects too often, and at small counts too
+    rarely.
 
     Raises:
         ValueError: a count is negative.
@@ -60,10 +61,10 @@ def mcnemar_exact(gained: int, lost: int) -> float:
 
 
 def mcnemar_mid_p(gained: int, lost: int) -> float:
-    """The same with half the weight on the outcome itself (Lancaster 1961).
+    """Return McNemar's mid-p, which gives the observed outcome half its weight (Lancaster 1961).
 
-    Closer to its level than the exact p (Fagerland, Lydersen, Laake 2013); it may exceed the
-    level a little. Reported beside the exact p, which decides.
+    It is closer to its level than the exact p (Fagerland, Lydersen, Laake 2013), but may exceed the
+    level slightly. Reported with the exact p, which decides.
 
     Raises:
         ValueError: a count is negative.
@@ -77,10 +78,10 @@ def mcnemar_mid_p(gained: int, lost: int) -> float:
 
 
 def difference(pairs: Sequence[tuple[bool, bool]], *, confidence: float = 0.95) -> PairedDifference:
-    """The difference of two shares over `pairs` of (right before, right after).
+    """Return the difference of two shares over `pairs` of (right before, right after).
 
     Raises:
-        ValueError: no pair, or `confidence` is not between 0 and 1.
+        ValueError: there is no pair, or `confidence` is not between 0 and 1.
     """
     if not pairs:
         raise ValueError("there are no pairs to compare")
@@ -105,10 +106,10 @@ def difference(pairs: Sequence[tuple[bool, bool]], *, confidence: float = 0.95) 
 def score_interval(
     gained: int, lost: int, n: int, *, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Tango's interval: the differences that a score test with this data does not reject.
+    """Return Tango's interval: the differences that a score test on this data does not reject.
 
     Raises:
-        ValueError: counts that no n pairs have, or `confidence` is not between 0 and 1.
+        ValueError: n pairs cannot have these counts, or `confidence` is not between 0 and 1.
     """
     _check_counts(gained, lost)
     if n < 1 or gained + lost > n:
@@ -127,15 +128,15 @@ def score_interval(
 def smallest_detectable(
     n: int, discordant_share: float, *, power: float = 0.8, alpha: float = 0.05
 ) -> float:
-    """The smallest difference that the exact McNemar test on n pairs finds with `power`.
+    """Return the smallest difference that the exact McNemar test on n pairs detects with `power`.
 
-    `discordant_share` of the pairs is taken to be discordant, or as much as the difference itself
-    where that is larger: a difference has no fewer discordant pairs than that. Power is summed
-    over the binomial number of discordant pairs, not approximated. `math.inf` where no difference
-    could be found, as with fewer than 6 pairs at alpha 0.05.
+    `discordant_share` is the assumed share of discordant pairs; a larger difference raises it, as
+    it cannot exceed that share. Power is summed over the binomial number of discordant pairs, not
+    approximated. The result is `math.inf` if no difference can be detected, as with fewer than 6
+    pairs at alpha 0.05.
 
     Raises:
-        ValueError: an argument out of its range.
+        ValueError: an argument is out of range.
     """
     if n < 1 or not 0 <= discordant_share <= 1 or not 0 < power < 1 or not 0 < alpha < 1:
         raise ValueError(
@@ -161,9 +162,9 @@ def _power(n: int, discordant_share: float, delta: float, rejects: NDArray[np.in
 
 
 def _score(gained: int, lost: int, n: int, delta: float) -> float:
-    """Tango's statistic for the hypothesis that the true difference is `delta`.
+    """Return Tango's statistic for the hypothesis that the true difference is `delta`.
 
-    `lost_share` is the largest root of the likelihood equation, the maximum-likelihood share of
+    `lost_share`, the largest root of the likelihood equation, is the maximum-likelihood share of
     lost pairs under that hypothesis.
     """
     linear = -gained - lost + (2 * n - gained + lost) * delta
@@ -178,7 +179,7 @@ def _score(gained: int, lost: int, n: int, delta: float) -> float:
 
 
 def _crossing(before: Callable[[float], bool], low: float, high: float) -> float:
-    """Where `before`, true from `low` on, becomes false."""
+    """Return the point where `before`, which is true from `low` on, becomes false."""
     for _ in range(STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if before(middle) else (low, middle)

@@ -1,8 +1,8 @@
-"""How often k tries at an item hold one success (pass@k), or nothing else (pass^k).
+"""Probability that k tries at an item include a success (pass@k), or are all successes (pass^k).
 
-Both are unbiased from n >= k tries of which c succeeded: the share of all ways to choose k tries
-in which one succeeded (Chen et al. 2021, arXiv 2107.03374), or in which all did (Yao et al. 2024,
-arXiv 2406.12045).
+Both are unbiased estimates from n >= k tries, c of them successful: the share of all choices of k
+tries that include a success (Chen et al. 2021, arXiv 2107.03374), or in which all succeeded (Yao et
+al. 2024, arXiv 2406.12045).
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from toolhop_env.statistics import wilson
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """A mean over items with its standard error and 95 % interval (`statistics.wilson`)."""
+    """A mean over items, with its standard error and 95 % interval (`statistics.wilson`)."""
 
     k: int
     value: float
     stderr: float | None
-    """Over items, drawn as they were; None for a single item."""
+    """Standard error over items; None for a single item."""
     items: int
     low: float
     high: float
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """The chance that at least one of k tries succeeds.
+    """Return the probability that at least one of k tries succeeds.
 
     Raises:
         ValueError: not 0 <= c <= n, or not 1 <= k <= n.
@@ -38,7 +38,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """The chance that all of k tries succeed (pass^k).
+    """Return the probability that all of k tries succeed (pass^k).
 
     Raises:
         ValueError: not 0 <= c <= n, or not 1 <= k <= n.
@@ -54,16 +54,16 @@ KINDS: Mapping[str, Callable[[int, int, int], float]] = {
 
 
 def usual_ks(most: int) -> list[int]:
-    """The numbers of tries that are shown: powers of two up to `most`, and none for one try."""
+    """Return the values of k to report: powers of two up to `most`; empty if `most` is 1."""
     return [2**power for power in range(most.bit_length())] if most > 1 else []
 
 
 def over_items(
     tries: Sequence[tuple[int, int]], k: int, estimate: Callable[[int, int, int], float]
 ) -> PassRate | None:
-    """The mean of `estimate` over items, given (n, c) for each; None where no item has k tries.
+    """Return the mean of `estimate` over items with (n, c) each; None if no item has k tries.
 
-    Items with fewer than k tries are left out: `items` says how many were used.
+    Items with fewer than k tries are left out; `items` is the number of items used.
     """
     used = [(n, c) for n, c in tries if n >= k]
     if not used:

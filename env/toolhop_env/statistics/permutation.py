@@ -1,13 +1,12 @@
 """Paired permutation tests: if two conditions do not differ, their labels may be swapped.
 
-A swap exchanges before and after for a whole cluster (an item with all its epochs). The p-value
-is the share of all ways to swap in which the difference is at least as large as the one found,
-on either side.
+A swap exchanges before and after for a whole cluster (an item with all its epochs). The p-value is
+the share of all ways to swap whose difference, in either direction, is at least as large as the
+observed one.
 
-Every way is counted where that can be done: for whole numbers by the distribution of their
-sum, however many there are, and else for up to 16 clusters that differ. Beyond that ways are
-drawn at random, and the one found counts as one of them (Phipson, Smyth 2010), so that the test
-never rejects too often.
+All ways are counted if possible: for whole numbers through the distribution of their sum, else for
+up to 16 clusters that differ. Otherwise ways are drawn at random, and the observed one counts as
+one of them (Phipson, Smyth 2010), so that the test never rejects too often.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from toolhop_env.statistics.bootstrap import (
 )
 
 EXACT_MAX = 16
-"""Clusters that differ for which all 2**16 ways are listed."""
+"""Maximum number of differing clusters for which all 2**n ways are listed."""
 LATTICE_MAX = 100_000
-"""Largest sum of whole-numbered differences whose distribution is counted out."""
+"""Maximum sum of whole-numbered differences whose distribution is computed exactly."""
 SLACK = 1e-9
-"""Relative: sums that are equal on paper differ in their last bits."""
+"""Relative tolerance: sums that are equal on paper differ in their last bits."""
 
 
 def sign_flip(differences: Sequence[float], *, seed: int, resamples: int = 10_000) -> float:
-    """Two-sided p for the sum of `differences`, one a cluster, under swaps of their signs.
+    """Return the two-sided p for the sum of `differences`, one per cluster, under sign flips.
 
-    With differences of -1, 0 and 1 this is the exact McNemar test. 1 where nothing differs.
-    `seed` and `resamples` matter only where the ways cannot all be counted.
+    With differences of -1, 0 and 1 this is the exact McNemar test. The result is 1 if nothing
+    differs. `seed` and `resamples` matter only if not all ways can be counted.
     """
     found = np.array(sorted(map(float, differences)), dtype=np.float64)
     moving = found[found != 0]
@@ -51,12 +50,12 @@ def sign_flip(differences: Sequence[float], *, seed: int, resamples: int = 10_00
 
 
 def swap_sums(sums: NDArray[np.float64], *, seed: int, resamples: int = 10_000) -> float:
-    """The same for a difference of ratios of sums (`bootstrap.of_sums`), swapping clusters.
+    """Return the two-sided p for a difference of ratios of sums (`bootstrap.of_sums`).
 
     Args:
-        sums: rows of `bootstrap.cluster_sums`.
-        seed: of the ways that are drawn.
-        resamples: ways to draw where there are too many to count all.
+        sums: rows of `bootstrap.cluster_sums`; whole rows are swapped.
+        seed: seed for drawing ways.
+        resamples: number of ways to draw if there are too many to count.
 
     Raises:
         ValueError: a side's denominators sum to 0.
@@ -80,7 +79,7 @@ def swap_sums(sums: NDArray[np.float64], *, seed: int, resamples: int = 10_000) 
 
 
 def _counted(found: NDArray[np.int64]) -> float:
-    """Exact p by the distribution of the sum: how likely each is, difference by difference."""
+    """Return the exact p from the distribution of the sum, built up difference by difference."""
     sizes = np.abs(found)
     reach = int(sizes.sum())
     chances = np.zeros(2 * reach + 1)
@@ -93,14 +92,14 @@ def _counted(found: NDArray[np.int64]) -> float:
 
 
 def _all_ways(count: int) -> NDArray[np.int8]:
-    """Signs, a row a way to swap."""
+    """Return the signs of all ways to swap, one row per way."""
     bits = np.arange(2**count)[:, None] >> np.arange(count) & 1
     return (1 - 2 * bits).astype(np.int8)
 
 
 @lru_cache(maxsize=2)
 def _drawn_ways(count: int, seed: int, resamples: int) -> NDArray[np.int8]:
-    """The same, drawn at random; kept for the next measure of the same clusters."""
+    """Return randomly drawn ways to swap; cached for the next measure of the same clusters."""
     rng = np.random.default_rng(seed)
     found = rng.integers(0, 2, size=(resamples, count), dtype=np.int8)
     return np.where(found, np.int8(1), np.int8(-1))

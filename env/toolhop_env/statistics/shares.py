@@ -1,7 +1,7 @@
-"""The difference of two shares over pairs of which several may belong to one item.
+"""The difference of two shares over pairs, several of which may belong to one item.
 
-Epochs of one item are not independent, so items are the units of the interval and of the test
-wherever one has several pairs.
+Epochs of one item are not independent, so the interval and the test are over items if any item has
+several pairs.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ class ShareDifference:
     """Shares before and after; the interval and the test are over items."""
 
     found: paired.PairedDifference
-    """Over the pairs, whatever item they belong to; its interval and its test only count where
+    """Difference over the pairs, ignoring items; its own interval and test are valid only if
     each item has one pair."""
     items: int
     low: float | None
-    """None where there are too few items to resample."""
+    """None if there are too few items to resample."""
     high: float | None
     p_value: float
     resampled: bool
-    """Whether the interval is the bootstrap's and not Tango's."""
+    """Whether the interval is a bootstrap interval rather than Tango's."""
 
     @property
     def one_each(self) -> bool:
-        """Whether each item has one pair."""
+        """Whether each item has exactly one pair."""
         return self.items == self.found.n
 
 
@@ -44,14 +44,15 @@ def difference(
     resamples: int = 10_000,
     confidence: float = 0.95,
 ) -> ShareDifference:
-    """The difference over the pairs (before, after) of each item.
+    """Return the difference over the pairs (before, after) of each item.
 
-    One pair an item: the exact McNemar test and Tango's interval. Several: the exact test that
-    flips whole items, and the bootstrap over items. Where no pair changed, or every one alike,
-    there is nothing to resample: one pair an item stands for its epochs, with Tango's interval.
+    With one pair per item: the exact McNemar test and Tango's interval. With several: the exact
+    test that flips whole items, and the bootstrap over items. If no pair changed, or all changed
+    alike, there is nothing to resample: one pair per item then represents its epochs, with Tango's
+    interval.
 
     Raises:
-        ValueError: no pair, or `resamples` or `confidence` out of range.
+        ValueError: there is no pair, or `resamples` or `confidence` is out of range.
     """
     values = {item: pairs for item, pairs in values.items() if pairs}
     found = paired.difference(

@@ -1,7 +1,7 @@
-"""Tails of the binomial and of Student's t distribution, as far as the tests here need them.
+"""Tails of the binomial and Student's t distributions, as needed by the tests here.
 
-A statistics library has all of this, at ten times the weight of everything else that a run loads.
-`tests/env/test_tails.py` compares each function with such a library over a wide grid.
+A statistics library has all of this, but takes ten times the memory of everything else that a run
+loads. `tests/env/test_tails.py` compares each function with such a library over a wide grid.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 HALVINGS = 60
-"""Of an angle below 2: the rest is below what a float tells apart."""
+"""Halvings of an angle below 2, after which the rest is below a float's precision."""
 
 
 def fair_coin(most: int, tosses: int) -> float:
-    """The chance of at most `most` heads in `tosses` of a fair coin; exact, then rounded."""
+    """Return the probability of at most `most` heads in `tosses` of a fair coin, rounded once."""
     ways = term = 1
     for heads in range(most):
         term = term * (tosses - heads) // (heads + 1)
@@ -27,13 +27,13 @@ def fair_coin(most: int, tosses: int) -> float:
 
 @lru_cache(maxsize=8)
 def rejections(most_tosses: int, alpha: float) -> NDArray[np.int64]:
-    """By number of tosses, from 0: the most heads that a two-sided exact test rejects at `alpha`.
+    """Return the most heads that a two-sided exact test rejects, by number of tosses from 0.
 
-    -1 where it rejects nothing. Counted in whole numbers, so that it agrees with `fair_coin` to
-    the last bit. One toss more raises the limit by one or not at all.
+    The limit is -1 if nothing is rejected. It is computed in integers and agrees with `fair_coin`
+    to the last bit. One more toss raises it by one or not at all.
     """
     limits = np.full(most_tosses + 1, -1, dtype=np.int64)
-    most, ways, term = -1, 0, 0  # ways to get at most `most` heads, and exactly so many
+    most, ways, term = -1, 0, 0  # ways to get at most `most` heads, and exactly `most`
     for tosses in range(1, most_tosses + 1):
         ways = 2 * ways - term
         term = term * tosses // (tosses - most) if most >= 0 else 0
@@ -47,7 +47,7 @@ def rejections(most_tosses: int, alpha: float) -> NDArray[np.int64]:
 def exactly(
     heads: NDArray[np.int64], tosses: NDArray[np.int64], chance: float
 ) -> NDArray[np.float64]:
-    """The chance of exactly `heads`, elementwise; 0 for less than none or more than all."""
+    """Return the probability of exactly `heads`, elementwise; 0 outside the range of `tosses`."""
     possible = (heads >= 0) & (heads <= tosses)
     if chance in {0.0, 1.0}:
         return np.where(possible & (heads == chance * tosses), 1.0, 0.0)
@@ -60,10 +60,10 @@ def exactly(
 
 
 def at_most(limits: NDArray[np.int64], chance: float) -> NDArray[np.float64]:
-    """The chance of at most `limits[n]` heads in n tosses, for each n from 0 on.
+    """Return the probability of at most `limits[n]` heads in n tosses, for each n from 0.
 
-    `limits` begins at -1 and rises by one or not at all. Each chance is made of the one before: a
-    toss more takes away `chance` of the case that stood at the limit, a limit more adds a case.
+    `limits` begins at -1 and rises by one or not at all. Each probability is computed from the one
+    before: another toss removes `chance` of the case at the limit, a higher limit adds a case.
     """
     tosses = np.arange(len(limits))
     at_limit = exactly(limits, tosses, chance)
@@ -75,10 +75,11 @@ def at_most(limits: NDArray[np.int64], chance: float) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=64)
 def students_t(confidence: float, freedom: int) -> float:
-    """The t that Student's distribution stays within, either side, with chance `confidence`.
+    """Return the t such that Student's distribution is within -t..t with probability `confidence`.
 
-    `freedom` is the whole number of degrees of freedom, at least 1. The chance is the finite sum
-    in cos(atan(t / sqrt(freedom))) of Abramowitz and Stegun 26.7.3 and 26.7.4, searched by halves.
+    `freedom` is the integer number of degrees of freedom, at least 1. The probability is the finite
+    sum in cos(atan(t / sqrt(freedom))) of Abramowitz and Stegun 26.7.3 and 26.7.4; t is found by
+    bisection.
     """
     odd = freedom % 2
     steps = np.arange(1, (freedom - odd) // 2 if freedom > 1 else 0)

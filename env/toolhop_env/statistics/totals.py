@@ -1,17 +1,17 @@
-"""What further draws will sum to, given a small sample of what is never negative, such as costs.
+"""Predicted sum of further draws, from a small sample of nonnegative values such as costs.
 
-Costs are skewed, and a handful of them says little of their spread. Two intervals are made, both
-of the sum of the draws to come, so that they hold what the sample does not know of the mean as
-well as how the draws will scatter around it:
+Costs are skewed, and a handful of them shows little of their spread. Two intervals for the sum of
+future draws are computed; both allow for the uncertain mean as well as for the scatter of the
+draws:
 
-- On the log scale, as if costs were lognormal: mean and variance are drawn as the sample allows
+- On the log scale, as if costs were lognormal: mean and variance are drawn given the sample
   (generalized pivots: Krishnamoorthy, Mathew 2003, Journal of Statistical Planning and Inference
-  115: 103-121), and a sum of lognormals is taken for one (Fenton 1960, IRE Transactions on
+  115: 103-121), and a sum of lognormals is approximated by one (Fenton 1960, IRE Transactions on
   Communications Systems 8: 57-67).
 - Student's t on the log of the sample's mean, whatever the shape, by the sample's own spread.
 
-In both, one deviation more, `UNSEEN`, stands for what few and whole numbers hide. The wider of the
-two counts at each end. `python -m benchmarks.estimates` shows how often it holds.
+Both add one deviation, `UNSEEN`, for what small samples and whole numbers hide. At each end the
+wider interval counts. `python -m benchmarks.estimates` measures how often the result holds.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from toolhop_env.statistics.tails import students_t
 
 Floats: TypeAlias = NDArray[np.float64]
 UNSEEN = 0.3
-"""A deviation of 30 %. Without it 10 items of a few different costs give an
-interval that holds in 84 to 89 % where it says 90 %."""
+"""An additional deviation of 30 %. Without it, an interval from 10 items with a few different
+costs holds in 84 to 89 % of cases instead of 90 %."""
 MOST_VARIANCE = 50.0
-"""Of logs: beyond it numbers overflow, and say nothing in any case."""
+"""Maximum variance of logs; larger values overflow, and are meaningless anyway."""
 
 
 def total(
@@ -40,18 +40,16 @@ def total(
     level: float = 0.9,
     replicates: int = 4000,
 ) -> tuple[float, float] | None:
-    """An interval for the sum of `further` more draws.
+    """Return an interval for the sum of `further` more draws; None for a sample of one.
+
+    If all values of the sample are equal, the interval has no width.
 
     Args:
         sample: independent draws, none negative.
-        further: how many more there will be, at least 1.
-        rng: what the replicates are drawn from.
-        level: share of cases in which the interval should hold the sum.
-        replicates: of the draws of mean and variance.
-
-    Returns:
-        The limits; none for a single draw, which tells nothing of the spread. A sample of one
-        value has no width: nothing is known of another one.
+        further: number of further draws, at least 1.
+        rng: random generator for the replicates.
+        level: share of cases in which the interval should contain the sum.
+        replicates: number of draws of mean and variance.
     """
     if len(sample) < 2:
         return None
@@ -75,7 +73,7 @@ def _by_spread(sample: Floats, mean: float, further: int, level: float) -> tuple
 
 
 def _lognormal(logs: Floats, further: int, rng: np.random.Generator, replicates: int) -> Floats:
-    """Sums of `further` draws, one a replicate."""
+    """Return one sum of `further` draws per replicate."""
     items = len(logs)
     squares = float(((logs - logs.mean()) ** 2).sum()) + UNSEEN**2
     variance = np.minimum(squares / rng.chisquare(items - 1, replicates), MOST_VARIANCE)

@@ -1,9 +1,9 @@
-"""Wilson's score interval (1927) of a share, of which the limits hold at 0 and 1 too.
+"""Wilson's score interval (1927) of a share, whose limits are valid at 0 and 1 too.
 
-Where several trials belong to one item, the trials count for as many as independent ones would
-with the share's clustered error: the effective sample size (Kish, Survey Sampling, 1965), in
-Wilson's interval as Dean and Pagano do (2015, Journal of Survey Statistics and Methodology 3:
-484-503). At 0 and 1 that error is 0 and says nothing: then each cluster is one trial.
+If several trials belong to one item, they count as the number of independent trials that would have
+the share's clustered error: the effective sample size (Kish, Survey Sampling, 1965), used in
+Wilson's interval as by Dean and Pagano (2015, Journal of Survey Statistics and Methodology 3:
+484-503). At 0 and 1 that error is 0 and uninformative, so each cluster counts as one trial.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from statistics import NormalDist
 
 
 def wilson(share: float, trials: float, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a share of independent trials, an effective number or a whole."""
+    """Return Wilson's score interval of a share; `trials` may be an effective number."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     middle = share + z**2 / (2 * trials)
     spread = z * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
@@ -23,10 +23,10 @@ def wilson(share: float, trials: float, *, confidence: float = 0.95) -> tuple[fl
 
 
 def wilson_upper(count: int, trials: int, *, confidence: float = 0.95) -> float:
-    """Wilson's one-sided upper bound of a share: 0 of 60 bounds it by 4.3 % at 95 %.
+    """Return Wilson's one-sided upper bound of a share: for 0 of 60 it is 4.3 % at 95 %.
 
     Raises:
-        ValueError: no trials, or a count that is not of them.
+        ValueError: there are no trials, or `count` is not from 0 to `trials`.
     """
     if not 0 <= count <= trials or trials == 0:
         raise ValueError(f"{count} of {trials}: give at least one trial, and a count among them")
@@ -36,13 +36,14 @@ def wilson_upper(count: int, trials: int, *, confidence: float = 0.95) -> float:
 def clustered(
     share: float, stderr: float | None, *, least: float, most: float
 ) -> tuple[float, float]:
-    """The interval of 95 % of a share over clusters.
+    """Return the 95 % interval of a share over clusters.
 
     Args:
         share: from 0 to 1.
-        stderr: its standard error over clusters; None for a single one.
-        least: the effective trials where all of a cluster agree: the clusters, if equally large.
-        most: the trials.
+        stderr: its standard error over clusters; None for a single cluster.
+        least: effective number of trials if each cluster's agree; for equally large clusters, the
+            number of clusters.
+        most: number of trials.
     """
     trials = least
     if stderr is not None and 0 < share < 1:

@@ -1,1 +1,1 @@
-"""The second way to a container, over its standard streams: tunnel on the host, relay inside."""
+"""The connection over a container's standard streams: tunnel on the host, relay inside."""

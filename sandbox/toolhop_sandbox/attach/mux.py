@@ -1,12 +1,12 @@
-"""A control channel and many connections over one byte stream; both ends of a tunnel run this.
+"""A control channel and many connections over one byte stream; both ends of a tunnel run this code.
 
-Where host and worker share no socket (`tunnel` there, `relay` here), each
-has a stand-in for the other: it holds the far end of local sockets, and what it reads from them
-travels in frames of a letter, a connection's number, a length and a body.
+If host and worker share no socket, each has a stand-in for the other (`tunnel` on the host, `relay`
+in the container). It holds the far end of local sockets; what it reads from them travels in frames
+of a letter, a connection's number, a length and a body.
 
-A connection may have `WINDOW_BYTES` under way that its receiver has not taken; then its sender is
-read no more until credit comes back. So one that floods fills its own window and nothing else,
-neither end keeps more than that a connection, and the stream is always read on.
+A connection may have `WINDOW_BYTES` in flight that its receiver has not consumed; then its sender
+is not read until credit returns. So a connection that floods fills only its own window, neither end
+buffers more than that per connection, and the stream is never blocked.
 """
 
 from __future__ import annotations
@@ -25,45 +25,47 @@ from toolhop_sandbox.worker import wire
 OPEN = b"O"  # a connection begins: the control packet that its descriptor came with
 PACKET = b"P"  # a control packet without descriptor
 DATA = b"D"  # bytes of a connection
-CREDIT = b"G"  # 4-byte count of its bytes that were taken
+CREDIT = b"G"  # 4-byte count of its bytes that were consumed
 CLOSE = b"Q"  # a connection's local end is gone
-BEAT = b"B"  # the leading end lives
+BEAT = b"B"  # the leading end is alive
 HEAD = struct.Struct(">cQI")
 
 CHUNK_BYTES = 65_536
-"""Longest body. What a reply may hold in all is capped where it is read (`replies`)."""
+"""Maximum length of a frame's body; `replies` limits the total size of a reply."""
 WINDOW_BYTES = 262_144
-"""Eight times the code of an ordinary program: a call's bytes seldom wait for credit."""
+"""Flow-control window per connection. Eight times the code of an ordinary program, so that a
+call seldom waits for credit."""
 PENDING_BYTES = 262_144
-"""What may wait for the stream before local sockets are read no more."""
+"""Maximum number of bytes waiting for the stream before local sockets are no longer read."""
 BACKLOG_PACKETS = 512
-"""Control packets that may wait for a local reader, who takes them at every call."""
+"""Maximum number of control packets waiting for a local reader, which reads them at every call."""
 BEAT_S, SILENCE_S = 20.0, 300.0
-"""A host that vanished without closing the stream is taken for gone after so long a silence. One
-that was stopped in a terminal for less comes back to a living worker."""
+"""Seconds between beats, and seconds of silence after which a host is considered gone, as it may
+vanish without closing the stream. A host suspended in a terminal for less finds its worker
+alive."""
 
 
 class Broken(Exception):
-    """The stream ended, or what came over it is none of this protocol."""
+    """The stream ended, or the other end broke the protocol."""
 
 
 class Hangup(Exception):
-    """The local control channel was closed: the tunnel has served its time."""
+    """The local control channel was closed, which ends the tunnel."""
 
 
 class Stream(Protocol):
-    """A byte stream in both directions that never blocks."""
+    """A non-blocking byte stream in both directions."""
 
     def descriptors(self) -> tuple[int, int]:
-        """What to poll before reading, and before writing."""
+        """Return the descriptors to poll for reading and for writing."""
         ...
 
     def read(self) -> bytes:
-        """What there is, empty at the end. Raises BlockingIOError where there is nothing yet."""
+        """Return the available bytes; empty at the end. Raises BlockingIOError: none yet."""
         ...
 
     def write(self, data: bytearray) -> int:
-        """Write the beginning of `data`; how much. Raises BlockingIOError for nothing."""
+        """Write the start of `data`; return its length. Raises BlockingIOError: nothing fits."""
         ...
 
     def close(self) -> None:
@@ -73,7 +75,7 @@ class Stream(Protocol):
 
 @dataclass(slots=True)
 class Connection:
-    """One connection's local socket, and what is under way for it."""
+    """The local socket of a connection, and its flow-control state."""
 
     socket: socket.socket
     credit: int = WINDOW_BYTES
@@ -81,34 +83,34 @@ class Connection:
     granted: int = WINDOW_BYTES
     """Bytes that the other end may still send."""
     taken: int = 0
-    """Bytes written to `socket` for which no credit was given back yet."""
+    """Bytes written to `socket` for which credit has not been returned yet."""
     inbox: bytearray = field(default_factory=bytearray)
-    """Bytes for `socket` that it had no room for."""
+    """Bytes that `socket` had no room for."""
     deaf: bool = False
-    """Its local reader is gone; what it wrote before may still be there to read."""
+    """Whether the local reader is gone; what it wrote before may still be unread."""
     ending: bool = False
-    """The other end is gone; what came from it before is still to be written."""
+    """Whether the other end is gone; what it sent before is still to be written."""
 
 
 class Mux:
     """Carries one worker's channels until its control channel or the stream ends."""
 
     def __init__(self, stream: Stream, control: socket.socket, *, leads: bool) -> None:
-        """Serve `control` over `stream`, and close both in the end.
+        """Prepare to serve `control` over `stream`; `run` closes both in the end.
 
         Args:
-            stream: to the other end.
+            stream: stream to the other end.
             control: the local end of a ``SOCK_SEQPACKET`` pair.
-            leads: whether this end begins connections and sends beats. The other end accepts
-                connections, and ends when it hears nothing for `SILENCE_S`.
+            leads: whether this end opens connections and sends beats. The other end accepts
+                connections, and ends if it hears nothing for `SILENCE_S`.
         """
         control.setblocking(False)
         self._stream, self._control, self._leads = stream, control, leads
         self._connections: dict[int, Connection] = {}
         self._numbers: dict[int, int] = {}
-        """Descriptor to the number of its connection."""
+        """Number of a connection by its descriptor."""
         self._latest = 0
-        """Number of the connection that was begun last."""
+        """Number of the most recent connection."""
         self._backlog: deque[tuple[bytes, socket.socket | None]] = deque()
         self._outgoing, self._incoming = bytearray(), bytearray()
         self._poll = select.poll()
@@ -116,7 +118,7 @@ class Mux:
         self._heard = self._spoke = time.monotonic()
 
     def run(self) -> None:
-        """Carry until the end, then close everything.
+        """Serve until the end, then close everything.
 
         Raises:
             Hangup: the local control channel was closed.
@@ -153,22 +155,22 @@ class Mux:
             raise Broken(f"nothing came over the stream for {SILENCE_S:g} s")
 
     def _watch_all(self) -> None:
-        """Ask for the events that can be served now."""
+        """Register for the events that can be served now."""
         room = len(self._outgoing) < PENDING_BYTES
         reading, writing = self._stream.descriptors()
-        # A following end that cannot pass on a packet takes nothing more; a leading one always
+        # A following end that cannot pass a packet on stops reading; a leading one always
         # reads, and has a limit for packets instead.
         wanted = {reading: 0 if self._backlog and not self._leads else select.POLLIN}
         if self._outgoing:
             wanted[writing] = wanted.get(writing, 0) | select.POLLOUT
-        # Also with nothing asked for, its end is reported.
+        # Its end is reported even if no events are requested.
         control = (select.POLLIN if room else 0) | (select.POLLOUT if self._backlog else 0)
         for one in self._connections.values():
             events = select.POLLIN if room and one.credit and not one.ending else 0
             events |= select.POLLOUT if one.inbox else 0
             if events:
                 wanted[one.socket.fileno()] = events
-        # One of which nothing is wanted would report its end over and over: it is not watched.
+        # Not watched without events, as its end would be reported over and over.
         wanted = {descriptor: events for descriptor, events in wanted.items() if events}
         wanted[self._control.fileno()] = control
         if wanted != self._watched:
@@ -193,7 +195,7 @@ class Mux:
             self._backlog.popleft()
 
     def _read_control(self) -> None:
-        """Send the local packets on; one that brings a descriptor begins a connection."""
+        """Forward the local packets; a packet with a descriptor opens a connection."""
         while len(self._outgoing) < PENDING_BYTES:
             try:
                 data, found, _, _ = socket.recv_fds(self._control, wire.PACKET_BYTES, 1)
@@ -212,7 +214,7 @@ class Mux:
                 self._say(PACKET, 0, data)
 
     def _pass_on(self, data: bytes, connection: socket.socket | None) -> bool:
-        """Give a packet to the local reader; False where it has no room for it."""
+        """Give a packet to the local reader; return False if it has no room."""
         found = [] if connection is None else [connection.fileno()]
         try:
             socket.send_fds(self._control, [data], found)
@@ -232,13 +234,13 @@ class Mux:
             self._draw(number, one)
 
     def _draw(self, number: int, one: Connection) -> None:
-        """Send on what the local end has written."""
+        """Forward what the local end has written."""
         try:
             data = one.socket.recv(min(CHUNK_BYTES, one.credit))
         except BlockingIOError:
             return
         except OSError:
-            # It ended with something unread. What it had written itself was there to read first.
+            # It ended with unread data. What it had written was read before.
             data = b""
         if data:
             one.credit -= len(data)
@@ -248,7 +250,7 @@ class Mux:
             self._drop(number)
 
     def _pour(self, number: int, one: Connection) -> None:
-        """Write what came for the local end, as far as it has room, and give credit for it."""
+        """Write received bytes to the local end while it has room, and return credit for them."""
         try:
             while one.inbox and not one.deaf:
                 sent = one.socket.send(one.inbox)
@@ -282,7 +284,7 @@ class Mux:
             return
 
     def _read_stream(self) -> None:
-        """Take what has come, frame by frame."""
+        """Read the available bytes and handle each complete frame."""
         try:
             data = self._stream.read()
         except BlockingIOError:
@@ -342,7 +344,7 @@ class Mux:
             raise Broken(f"{number} was given credit for more than was sent")
 
     def _take_packet(self, data: bytes, connection: socket.socket | None) -> None:
-        """Pass a control packet on, after those that wait."""
+        """Pass a control packet on, after any that are waiting."""
         if not 0 < len(data) <= wire.PACKET_BYTES:
             raise Broken(f"a control packet of {len(data)} bytes")
         if self._backlog or not self._pass_on(data, connection):
@@ -351,10 +353,10 @@ class Mux:
                 raise Broken(f"{BACKLOG_PACKETS} control packets wait and more come")
 
     def _known(self, number: int) -> Connection | None:
-        """A connection by number; None for one that is over, of which the other end may not know.
+        """Return a connection by number; None if it has ended, as the other end may not know yet.
 
         Raises:
-            Broken: there never was one of this number.
+            Broken: no connection ever had this number.
         """
         if not 0 < number <= self._latest:
             raise Broken(f"a frame for connection {number}; {self._latest} were begun")

@@ -1,12 +1,12 @@
-"""The container's first process where the host can only reach its standard streams.
+"""The container's first process if the host can reach only its standard streams.
 
-It plays the host to the zygote, which it forks: what comes over standard input goes to local
-sockets, and what these give goes to standard output (`attach.mux`). Trusted code in a
-process of its own; of what calls send it reads no byte but to pass it on.
+It plays the host's part towards the zygote, which it forks: standard input goes to local sockets,
+and their output goes to standard output (`attach.mux`). It is trusted code in a separate process,
+and only forwards what calls send, without interpreting it.
 
-It is PID 1, so that no call can end it, whatever the kernel lacks, and its own end is the end of
-all: when standard input ends (the host is gone) or the zygote does. The zygote may therefore still
-kill every process that it sees: the first one is not among them.
+It is PID 1, so no call can kill it, whatever the kernel lacks, and when it ends everything ends:
+when standard input ends (the host is gone) or the zygote does. The zygote may therefore still kill
+every process that it sees, as PID 1 is not among them.
 
     python -m toolhop_sandbox.attach.relay
 """
@@ -24,7 +24,7 @@ from toolhop_sandbox.worker import lockdown
 
 
 class StandardStreams:
-    """Standard input and output as one stream. A `mux.Stream`."""
+    """Standard input and output as one stream; implements `mux.Stream`."""
 
     def __init__(self) -> None:
         os.set_blocking(0, False)
@@ -49,7 +49,7 @@ class StandardStreams:
 
 
 def start_zygote() -> socket.socket:
-    """Fork the zygote; its control socket's host end."""
+    """Fork the zygote and return the host's end of its control socket."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
         # The child must never return, whatever happens.
@@ -65,7 +65,7 @@ def start_zygote() -> socket.socket:
 
 
 def main() -> None:
-    """Carry until the host or the zygote is gone.
+    """Serve until the host or the zygote is gone.
 
     Raises:
         SystemExit: this is not a container. The zygote would kill every process of the machine.
@@ -77,8 +77,8 @@ def main() -> None:
     lockdown.hide()
     lockdown.no_new_privileges()
     control = start_zygote()
-    # What the zygote leaves behind is adopted here, and nobody asks how it ended. Only now: the
-    # zygote waits for its own.
+    # Orphans of the zygote are adopted here, and their exit codes ignored. Only now, as the
+    # zygote waits for its own children.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(mux.Hangup, mux.Broken):

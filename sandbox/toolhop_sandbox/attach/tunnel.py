@@ -1,11 +1,9 @@
 """The host's stand-in for a worker whose container shares no socket with this machine.
 
-It holds the worker's end of the control socket that `WorkerLink` has, and carries what passes
-there over the container's standard streams: one connection to the engine, which may be on
-another machine or in a virtual one. `attach.relay` is its counterpart in the container.
-
-What comes over the stream is believed no more than what comes over a socket: `attach.mux`
-holds it to its frames and windows, and one that breaks them loses the worker.
+It holds the worker's end of the control socket of a `WorkerLink`, and carries its traffic over the
+container's standard streams: one connection to the engine, which may be on another machine or in a
+virtual one. Its counterpart in the container is `attach.relay`. The stream is trusted no more than
+a socket: `attach.mux` enforces frames and windows, and a violation ends the worker.
 """
 
 from __future__ import annotations
@@ -27,9 +25,9 @@ log = logging.getLogger(__name__)
 READ_BYTES = 131_072
 STDOUT = 1
 ENGINE_HEAD = struct.Struct(">BxxxI")
-"""The engine marks each piece of a container's output: which stream, and how long it is."""
+"""Header that the engine puts before each piece of a container's output: stream and length."""
 JOIN_S = 5.0
-"""How long the thread may take to end; it does at once."""
+"""Seconds that the thread may take to end; normally it ends at once."""
 
 
 class Tunnel:
@@ -37,12 +35,12 @@ class Tunnel:
 
     def __init__(self) -> None:
         self.control, self._far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        """`control` is for a `WorkerLink`; closing it ends the tunnel."""
+        """The end for a `WorkerLink`; closing it ends the tunnel."""
         self._stream: EngineStream | None = None
         self._thread = threading.Thread(target=self._carry, name="toolhop-tunnel", daemon=True)
 
     def attach(self, client: DockerClient, container_id: str) -> None:
-        """Connect to a container that was created and not started yet. Blocks.
+        """Attach to a container that has been created but not started. Blocks.
 
         Raises:
             docker.errors.APIError: the engine refused.
@@ -52,11 +50,11 @@ class Tunnel:
         self._stream = EngineStream(client.api.attach_socket(container_id, params=params))
 
     def start(self) -> None:
-        """Carry from now on, in a thread: the stream must be served while nobody awaits."""
+        """Start serving in a thread, as the stream must be served even while nothing is awaited."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Hang up and wait until nothing is open any more. Blocks, for a moment."""
+        """Close everything and wait until it is closed. Blocks briefly."""
         self.control.close()
         if self._thread.is_alive():
             self._thread.join(JOIN_S)
@@ -65,7 +63,7 @@ class Tunnel:
             self.close_stream()
 
     def close_stream(self) -> None:
-        """Hang up on the engine."""
+        """Close the connection to the engine."""
         if self._stream is not None:
             self._stream.close()
 
@@ -77,18 +75,18 @@ class Tunnel:
         except mux.Hangup:
             return
         except mux.Broken as error:
-            # Whoever waits for the worker finds its socket closed, which is a SandboxFault.
+            # A caller that waits for the worker finds its socket closed, a SandboxFault.
             log.info("a worker's stream was given up: %s", error)
 
 
 class EngineStream:
-    """A container's standard input and output over one connection. A `mux.Stream`."""
+    """A container's standard input and output over one connection; implements `mux.Stream`."""
 
     def __init__(self, attached: Any) -> None:  # noqa: ANN401 -- one of three kinds, see `_owned`
         self._socket, self._held = _owned(attached)
         self._socket.setblocking(False)
         self._left = 0
-        """Bytes to come of the piece whose head was read."""
+        """Remaining bytes of the piece whose header was read."""
         self._head = b""
 
     def descriptors(self) -> tuple[int, int]:
@@ -99,7 +97,7 @@ class EngineStream:
         """See `mux.Stream`.
 
         Raises:
-            mux.Broken: what came is not output of a container.
+            mux.Broken: the data is not a container's standard output.
         """
         while True:
             try:
@@ -110,7 +108,7 @@ class EngineStream:
                 return data
 
     def _unmarked(self, data: bytes) -> bytes:
-        """The container's output in `data`, without the engine's marks."""
+        """Return the container's output in `data`, without the engine's headers."""
         pieces: list[bytes] = []
         data = self._head + data
         start = 0
@@ -137,7 +135,7 @@ class EngineStream:
             raise BlockingIOError from None
 
     def close(self) -> None:
-        """See `mux.Stream`. Closing twice is not an error."""
+        """See `mux.Stream`. Closing twice is allowed."""
         self._socket.close()
         held, self._held = self._held, None
         if held is not None:
@@ -145,25 +143,25 @@ class EngineStream:
 
 
 def _owned(attached: Any) -> tuple[socket.socket, Any]:  # noqa: ANN401 -- docker's own
-    """A socket of our own for what `attach_socket` gave, and what must be closed after it.
+    """Return a socket of our own for the result of `attach_socket`, and what to close after it.
 
-    That is the reader of a plain socket (unix, TCP), a TLS socket, or an SSH channel.
+    The result is the reader of a plain socket (unix, TCP), a TLS socket, or an SSH channel.
     """
     if isinstance(attached, socket.SocketIO):
-        # The response holds it, and closes it when it is collected: this one is ours alone.
+        # The response closes its socket when garbage collected; the duplicate is ours.
         plain: socket.socket = attached._sock.dup()  # type: ignore[attr-defined]  # noqa: SLF001
         attached._response.close()  # type: ignore[attr-defined]  # noqa: SLF001 -- set by docker
         return plain, None
     if isinstance(attached, ssl.SSLSocket):
-        # A copy of it would not know the keys.
+        # A duplicate would not have the keys.
         return attached, attached._response  # type: ignore[attr-defined]  # noqa: SLF001
     return _bridged(attached), attached
 
 
 def _bridged(channel: Any) -> socket.socket:  # noqa: ANN401 -- paramiko's Channel
-    """A socket for a channel that no poll can wait for: two threads copy.
+    """Return a socket for a channel that cannot be polled; two threads copy between them.
 
-    They end when either side does.
+    The threads end when either side does.
     """
     ours, theirs = socket.socketpair()
     channel.settimeout(None)

@@ -1,1 +1,1 @@
-"""What knows the Docker engine: containers, the image, and looking after both."""
+"""Everything specific to the Docker engine: containers, the image, and their upkeep."""

@@ -1,7 +1,7 @@
-"""Our containers and images in an engine: labels, finding, sweeping, the client to ask with.
+"""Our containers and images in an engine: labels, search, clean-up, and the client for requests.
 
-All of it blocks, so async code calls it in threads. `docker` is imported when it is used: that
-takes 0.2 s, which a run in the process sandbox need not pay.
+All functions block, so async code calls them in threads. `docker` is imported lazily, as that takes
+0.2 s, which runs in the process sandbox need not spend.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ IMAGE_LABEL = "toolhop.image"
 HOME_LABEL = "toolhop.home"
 DEFAULT_SOCKET = "/var/run/docker.sock"
 TIMEOUT_S = 120
-"""How long the engine may take for one request; making an image on a slow disk takes a minute."""
+"""Seconds that one request may take; building an image on a slow disk takes a minute."""
 GONE_S = 20
-"""How long to wait for a container that is being removed; that takes 40 ms."""
+"""Seconds to wait for a container that is being removed; normally 40 ms suffice."""
 
 START_ENGINE = "start the engine: `sudo systemctl start docker`, or `dockerd &` as root"
 OR_PROCESS = "or accept less isolation by --sandbox process: tools then run as your user"
 
 
 def _innermost(error: BaseException) -> str:
-    """What the system said, without what the libraries on the way made of it."""
+    """Return the operating system's reason, without the wrapping of the libraries in between."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return getattr(error, "strerror", None) or str(error)[:300]
 
 
 def connect() -> DockerClient:
-    """A client of the engine that DOCKER_HOST, or its default, names.
+    """Return a client of the engine that DOCKER_HOST, or its default, names.
 
     Raises:
-        EngineLost: none answers; the fix tells which of the usual reasons it is.
+        EngineLost: no engine answers; the fix says which of the usual reasons applies.
     """
     import docker
     from docker.errors import DockerException
@@ -75,9 +75,9 @@ def connect() -> DockerClient:
 
 
 def _knock() -> None:
-    """Connect to a local engine's socket and hang up.
+    """Connect to a local engine's socket and close the connection.
 
-    The docker package leaks its socket where this fails, and buries the reason.
+    If this fails within the docker package, the package leaks its socket and hides the reason.
     """
     address = engine_address()
     if is_local(address):
@@ -87,7 +87,7 @@ def _knock() -> None:
 
 
 def engine_address() -> str:
-    """Where the engine is looked for."""
+    """Return the address of the engine."""
     return os.environ.get("DOCKER_HOST") or f"unix://{DEFAULT_SOCKET}"
 
 
@@ -97,7 +97,7 @@ def is_local(address: str) -> bool:
 
 
 def why_unreachable() -> str:
-    """What to do about an engine that does not answer: the likeliest reason on this machine."""
+    """Return a fix for an engine that does not answer, for the likeliest reason on this machine."""
     address = engine_address()
     if not is_local(address):
         return f"see that the engine at {address} runs and can be reached, or unset DOCKER_HOST"
@@ -137,31 +137,31 @@ def _installed() -> bool:
 
 
 def labels(mark: str = "") -> dict[str, str]:
-    """Labels that tell whose container it is; `mark` tells launchers of one process apart."""
+    """Return labels that identify the owner; `mark` distinguishes launchers of one process."""
     started = str(int(time.time()))
     return {LABEL: "1", OWNER_LABEL: owner.me(), STARTED_LABEL: started, MARK_LABEL: mark}
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container of ours, whoever of us started it."""
+    """One of our containers, from this run or another."""
 
     id: str
     state: str
-    """As the engine says: ``created``, ``running``, ``exited``, ``dead`` ..."""
+    """State as reported by the engine: ``created``, ``running``, ``exited``, ``dead`` ..."""
     owner: str
     started_s: int
-    """Unix time of its start, 0 where the label is missing."""
+    """Unix time of its start; 0 if the label is missing."""
     image: str
 
     @property
     def orphaned(self) -> bool:
-        """Whether the process that started it has ended for certain."""
+        """Whether the process that started it has certainly ended."""
         return owner.is_gone(self.owner)
 
 
 def ours(client: DockerClient) -> Iterator[Container]:
-    """All our containers in the engine, running or not, of this run or any other."""
+    """Yield all our containers in the engine, running or not, from any run."""
     for summary in client.api.containers(all=True, filters={"label": LABEL}):
         marks = summary.get("Labels") or {}
         started = marks.get(STARTED_LABEL, "")
@@ -175,26 +175,26 @@ def ours(client: DockerClient) -> Iterator[Container]:
 
 
 def maps_users(client: DockerClient) -> bool:
-    """Whether a container's user is another one outside of it: rootless, or with userns-remap."""
+    """Whether container users are mapped to other host users: rootless, or with userns-remap."""
     options = client.info().get("SecurityOptions") or []
     return any(word in option for option in options for word in ("rootless", "userns"))
 
 
 def sweep(client: DockerClient) -> int:
-    """Remove our containers whose owner is gone; how many there were. Never raises for one."""
+    """Remove our containers whose owner is gone, ignoring failures; return their number."""
     return sum(discard(client, one.id) for one in ours(client) if one.orphaned)
 
 
 def sweep_marked(client: DockerClient, mark: str) -> int:
-    """Remove every container that was started under `mark`; how many there were."""
+    """Remove all containers started under `mark`, and return their number."""
     found = client.api.containers(all=True, filters={"label": f"{MARK_LABEL}={mark}"})
     return sum(discard(client, summary["Id"]) for summary in found)
 
 
 def discard(client: DockerClient, container_id: str) -> bool:
-    """Remove a container whatever its state; False where it was gone already.
+    """Remove a container in any state; return False if it was already gone.
 
-    Returns when it is gone, also where the engine is removing it because it ended.
+    Returns once it is gone, even if the engine itself is already removing it.
     """
     from docker.errors import APIError, NotFound
     from requests.exceptions import RequestException
@@ -210,7 +210,7 @@ def discard(client: DockerClient, container_id: str) -> bool:
 
 
 def image_id(client: DockerClient, name: str) -> str:
-    """Id of an image; empty where there is none of this name."""
+    """Return the id of an image; empty if no image has this name."""
     from docker.errors import ImageNotFound
 
     try:
@@ -220,7 +220,7 @@ def image_id(client: DockerClient, name: str) -> str:
 
 
 def discard_image(client: DockerClient, name: str) -> bool:
-    """Remove an image by name or id; False where something uses it, even if it has ended."""
+    """Remove an image by name or id; return False if a container, even an ended one, uses it."""
     from docker.errors import APIError, ImageNotFound
 
     if client.api.containers(all=True, filters={"ancestor": name}):
@@ -235,7 +235,7 @@ def discard_image(client: DockerClient, name: str) -> bool:
 
 
 def import_host_image(client: DockerClient, name: str) -> None:
-    """Make the image from this machine's interpreter and give it to the engine."""
+    """Build the image from this machine's interpreter and import it into the engine."""
     repository, _, tag = name.partition(":")
     home = f"{HOME_LABEL}={json.dumps(owner.home())}"
     with tempfile.TemporaryDirectory(prefix=folders.prefix()) as folder:
@@ -248,7 +248,7 @@ def import_host_image(client: DockerClient, name: str) -> None:
                 tag=tag,
                 changes=[f"LABEL {IMAGE_LABEL}=1", f"LABEL {home}", image.ENVIRONMENT],
             )
-    # The engine answers 200 before it has read the archive; what goes wrong then is in the text.
+    # The engine answers 200 before it has read the archive; later errors are in the body.
     if '"error"' in reported:
         raise SandboxUnavailable(
             f"the engine could not import the sandbox image: {reported.strip()[-300:]}",
@@ -257,10 +257,10 @@ def import_host_image(client: DockerClient, name: str) -> None:
 
 
 def build_over(client: DockerClient, name: str, base: str) -> None:
-    """Lay the worker over `base`, which the engine pulls if it is not there.
+    """Build the image on top of `base`, which the engine pulls if it is missing.
 
     Raises:
-        SandboxUnavailable: the base cannot be had.
+        SandboxUnavailable: the base is not available.
     """
     reported = client.api.build(
         fileobj=io.BytesIO(image.build_context(base)),

@@ -2,16 +2,16 @@
 
 Each container has no network, a read-only root, no capabilities, no way to new privileges, its own
 IPC namespace, a user that owns nothing, and limits on processes, memory and processors; its image
-holds no shell. The worker adds what `worker.lockdown` tells. Nothing secret is mounted,
-passed or set inside.
+has no shell. The worker adds the measures in `worker.lockdown`. Nothing secret is mounted, passed
+or set inside.
 
-Host and worker meet at a socket that is mounted into the container, or, where the engine is of
-another machine or a virtual one, over the container's standard streams
-(`toolhop_sandbox.attach`).
+Host and worker communicate over a socket mounted into the container or, if the engine is on another
+machine or in a virtual one, over the container's standard streams (`toolhop_sandbox.attach`).
 
 A container ends when its owner does: the worker reads end-of-file on the control socket, and the
-engine removes it (`auto_remove`). What is left of a frozen one is swept at the next start, by the
-owner's label: only containers whose owner is gone, never those of a run beside this one.
+engine removes the container (`auto_remove`). What is left of a frozen container is removed at the
+next start, by its owner label: only containers whose owner is gone, never those of a concurrent
+run.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ Transport: TypeAlias = Literal["auto", "socket", "attach"]
 TRANSPORTS: tuple[str, ...] = get_args(Transport)
 
 CLOSES = 3
-"""How often the engine is asked to remove what is left, should it hang up; the next start sweeps
-what three attempts did not."""
+"""Attempts to remove remaining containers if the engine drops the connection; the next start
+removes what is left after that."""
 START_S = 60.0
-"""A container is ready in 0.2 s on an idle engine; bursts and slow disks get this long."""
+"""Seconds that a container may take to start: 0.2 s if idle, more under load."""
 ENDED_S = 2.0
-"""How long an engine may take to write down that a container has ended; 0.2 s under load."""
+"""Seconds that an engine may take to record a container's end; 0.2 s under load."""
 CREATES = 2
-"""Containers started at a time. The engine starts them one after another anyway: eight at once
-each take eight times as long, and one may run into `START_S`."""
+"""Maximum number of containers started at a time. The engine starts them one after another
+anyway: eight at once each take eight times as long, and one may exceed `START_S`."""
 WORKER_MIB = 96
-"""Memory of the worker itself: the zygote, and up to eleven standbys of 1.5 MB."""
+"""Memory of the worker itself in MiB: the zygote, and up to eleven standbys of 1.5 MB."""
 RELAY_MIB = 32
-"""Memory of the relay, where there is one."""
+"""Memory of the relay in MiB, if one is used."""
 MOUNT = "/run/toolhop"
 ATTACHES = (
     "The engine's containers share no socket with this machine, so calls go over their standard "
@@ -79,16 +79,16 @@ NO_SIGN_OF_LIFE = "toolhop sandbox build, or see what toolhop sandbox doctor say
 
 @dataclass
 class DockerWorker:
-    """A worker in a container of its own."""
+    """A worker in its own container."""
 
     engine: DockerEngine
     container_id: str
     link: WorkerLink
     tunnel: Tunnel | None = None
-    """What carries the link's packets, where the container shares no socket."""
+    """Carries the link's packets if the container shares no socket; else None."""
 
     async def stop(self) -> None:
-        """Hang up, and have the container removed whatever state it is in."""
+        """Close the link and remove the container, whatever its state."""
         self.link.close()
         if self.tunnel is not None:
             await anyio.to_thread.run_sync(self.tunnel.stop)
@@ -97,17 +97,17 @@ class DockerWorker:
 
 @dataclass
 class DockerEngine:
-    """Starts workers as containers of the engine that DOCKER_HOST names. A `Launcher`."""
+    """Starts workers as containers of the engine that DOCKER_HOST names; implements `Launcher`."""
 
     limits: Limits = field(default_factory=Limits)
     base: str | None = None
-    """Image with python3 to lay the worker over; None makes one from this interpreter."""
+    """Image with python3 to add the worker to; None to build one from this interpreter."""
     runtime: str | None = None
-    """Container runtime, such as ``runsc``; None is the engine's default."""
+    """Container runtime, such as ``runsc``; None for the engine's default."""
     transport: Transport = "auto"
-    """How host and worker meet. ``auto`` takes a mounted socket where that connects."""
+    """Connection between host and worker. ``auto`` uses a mounted socket if that works."""
     hash_seed: int = 0
-    """Of the order of sets; runs keep the default."""
+    """Seed that determines the order of sets; runs keep the default."""
 
     def __post_init__(self) -> None:
         self._client: DockerClient | None = None
@@ -115,26 +115,26 @@ class DockerEngine:
         self._facts: dict[str, JSON] = {}
         self._creates = anyio.Semaphore(CREATES)
         self._outage = Outage()
-        # Two starts that miss the image at once must not both make it.
+        # Two concurrent starts that find no image must not both build it.
         self._making = threading.Lock()
         self._mark = uuid4().hex
         """Label of the containers that this launcher starts."""
         self._attaches = self.transport == "attach"
         self._connected_once = False
-        """Whether a mounted socket has worked, so that its failing tells nothing of the engine."""
+        """Whether a mounted socket has worked, so that a later failure is not the engine's."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
-        """What isolates, for manifests."""
+        """The isolation in use, for manifests."""
         transport = "attach" if self._attaches else "socket"
         facts = {"image": self._image, "runtime": self.runtime, "transport": transport}
         return {"kind": "docker", **facts, **self._facts}
 
     async def check(self) -> None:
-        """Find out whether the engine answers, can be reached as asked, and has the runtime.
+        """Check that the engine answers, can be reached as requested, and has the runtime.
 
         Raises:
-            SandboxUnavailable: it does not, or cannot.
+            SandboxUnavailable: one of these fails.
         """
         address = containers.engine_address()
         if not containers.is_local(address):
@@ -155,8 +155,8 @@ class DockerEngine:
         await self.build(only_if_missing=True)
 
     async def close(self) -> None:
-        """See `Launcher.close`: removes what could not be removed before, and hangs up."""
-        # Where the engine hung up before it answered, nobody knows what it started.
+        """Remove remaining containers and close the connection; see `Launcher.close`."""
+        # If the engine dropped the connection before answering, it may have started more.
         for _ in range(CLOSES if self._client is not None else 0):
             with contextlib.suppress(SandboxUnavailable):
                 await self._in_thread(lambda client: containers.sweep_marked(client, self._mark))
@@ -166,10 +166,10 @@ class DockerEngine:
             await anyio.to_thread.run_sync(client.close)
 
     async def build(self, *, only_if_missing: bool = False) -> str:
-        """Make the image and return its name.
+        """Build the image and return its name.
 
         Raises:
-            SandboxUnavailable: no engine, or the base cannot be had.
+            SandboxUnavailable: there is no engine, or the base is not available.
         """
         from docker.errors import APIError
 
@@ -198,11 +198,11 @@ class DockerEngine:
         else:
             containers.build_over(client, self._image, self.base)
         if before and before != containers.image_id(client, self._image):
-            # It has lost its name. One in use stays until `toolhop sandbox clean`.
+            # The old image has lost its name. If in use, it stays until `toolhop sandbox clean`.
             containers.discard_image(client, before)
 
     async def start(self) -> DockerWorker:
-        """See `Launcher.start`. An engine that went away is waited for, `BACK_S` at most."""
+        """See `Launcher.start`. If the engine is away, wait for it for up to `BACK_S`."""
         while True:
             try:
                 worker = await self._start_once()
@@ -219,7 +219,7 @@ class DockerEngine:
                     return await self._start_mounted()
                 except Unshared as reason:
                     if self._connected_once:
-                        # Others reached it: this one was ended, as by an engine that is stopped.
+                        # Other workers connected, so this one was killed, as when the engine stops.
                         raise SandboxFault(reason.message) from reason
                     if self.transport == "socket":
                         raise
@@ -249,11 +249,11 @@ class DockerEngine:
         return DockerWorker(self, container_id, link, tunnel)
 
     async def _greeted(self, link: WorkerLink, container_id: str) -> None:
-        """Wait for the worker behind a tunnel to be ready."""
+        """Wait until the worker behind a tunnel is ready."""
         try:
             await link.greet(START_S)
         except SandboxFault as fault:
-            # Its streams end before the engine has written down that it has ended.
+            # Its streams end before the engine has recorded its end.
             deadline_s = anyio.current_time() + ENDED_S
             while await self._in_thread(lambda client: _is_running(client, container_id)):
                 if anyio.current_time() > deadline_s:
@@ -277,7 +277,7 @@ class DockerEngine:
                 link = WorkerLink(connected)
                 await link.greet(START_S)
             except BaseException:
-                # Also on cancellation: nobody else knows of this container.
+                # Also on cancellation, as nothing else knows of this container.
                 if link is not None:
                     link.close()
                 with anyio.CancelScope(shield=True):
@@ -288,14 +288,14 @@ class DockerEngine:
         return DockerWorker(self, container_id, link)
 
     def _run(self, client: DockerClient, way: Path | Tunnel) -> str:
-        """Create and start a container; its id. An image that is gone or spoilt is made again."""
+        """Create and start a container and return its id; rebuild a missing or broken image."""
         from docker.errors import APIError, ImageNotFound
 
         try:
             try:
                 return self._run_once(client, way)
             except ImageNotFound:
-                # Somebody cleared up since this run began.
+                # The image was removed since this run began.
                 self._make(client, only_if_missing=True)
             except APIError as error:
                 if not lacks_python(error):
@@ -314,7 +314,7 @@ class DockerEngine:
                 way.attach(client, container_id)
             client.api.start(container_id)
         except APIError:
-            # One that never ran is not removed by the engine.
+            # The engine does not remove a container that never ran.
             containers.discard(client, container_id)
             raise
         return container_id
@@ -335,20 +335,20 @@ class DockerEngine:
             worker_mib = WORKER_MIB
         options = hardening.options(self.limits.memory_mib + worker_mib)
         if version_lt(client.api.api_version, "1.41"):
-            # Docker before 20.10 gives no container cgroups of its own.
+            # Docker before 20.10 has no private cgroup namespaces.
             options.pop("cgroupns", None)
         container = client.containers.create(
             self._image,
             command,
             auto_remove=True,
             environment=worker_environment(self.hash_seed),
-            # Else the container's id: calls that read it would differ from worker to worker.
+            # The default is the container's id, which would make calls differ between workers.
             hostname="toolhop",
             labels=containers.labels(self._mark),
             mounts=mounts,
             runtime=self.runtime,
             stdin_open=isinstance(way, Tunnel),
-            # An engine that is stopped would wait 10 s for a worker that has nothing to save.
+            # Otherwise a stopping engine waits 10 s for a worker that has nothing to save.
             stop_signal="SIGKILL",
             working_dir="/",
             **options,
@@ -356,12 +356,12 @@ class DockerEngine:
         return str(container.id)
 
     async def remove(self, container_id: str) -> None:
-        """Remove a container; already gone is fine. `close` and the next start ask again."""
+        """Remove a container if it exists; `close` and the next start retry after a failure."""
         with contextlib.suppress(SandboxUnavailable):
             await self._in_thread(lambda client: containers.discard(client, container_id))
 
     async def _in_thread(self, work: Callable[[Any], T]) -> T:
-        """Run `work` with the client in a thread; the docker package blocks."""
+        """Run `work` with the client in a thread, as the docker package blocks."""
         return await anyio.to_thread.run_sync(self._with_client, work)
 
     def _with_client(self, work: Callable[[Any], T]) -> T:

@@ -1,8 +1,8 @@
-"""The folders in which host and containers meet, and their removal when a host was killed.
+"""The folders through which host and containers connect, and their removal after a host was killed.
 
-A worker in a container connects to a socket whose folder is mounted. The folder exists for the
-0.2 s of the start only; a host killed in these leaves it behind. Its name tells the owner, so
-the next start can remove it and leave those of runs beside it alone.
+A worker in a container connects to a socket whose folder is mounted. The folder exists only for the
+0.2 s of the start; a host killed in that time leaves it behind. Its name identifies the owner, so
+the next start can remove it without touching those of concurrent runs.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ SOCKET = "control.sock"
 
 
 def prefix() -> str:
-    """Beginning of a temporary folder's name that tells its owner."""
+    """Return the prefix of a temporary folder's name, which identifies its owner."""
     return PREFIX + owner.folder_prefix()
 
 
 def control_folder() -> Path:
-    """A fresh folder to mount, inside one that only this user can enter.
+    """Create a folder to mount, inside one that only this user can enter.
 
-    The path of a Unix socket may have 107 bytes, so it stands directly in a short place.
+    A Unix socket's path is limited to 107 bytes, so the folder is created in a short path.
     """
     private = Path(tempfile.mkdtemp(prefix=prefix(), dir=place()))
     folder = private / "c"
     folder.mkdir()
-    # Whatever the umask: the container's user is another one.
+    # Set explicitly, whatever the umask, as the container's user differs.
     folder.chmod(0o755)
     return folder
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder that `control_folder` made."""
+    """Remove a folder created by `control_folder`."""
     shutil.rmtree(folder.parent, ignore_errors=True)
 
 
 def sweep_folders() -> int:
-    """Remove this user's folders whose owner has ended; how many there were. Never raises."""
+    """Remove this user's folders whose owner has ended, and return their number. Never raises."""
     removed = 0
     places = {place(), Path(tempfile.gettempdir())}
     for folder in (found for one in places for found in one.glob(f"{PREFIX}*.*.*-*")):
@@ -57,7 +57,7 @@ def sweep_folders() -> int:
 
 
 def place() -> Path:
-    """Where the folders are made: the user's own place where there is a short one."""
+    """Return the parent of our folders: the user's runtime directory if short, else /tmp."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and len(runtime) < 40 and Path(runtime).is_dir() and os.access(runtime, os.W_OK):
         return Path(runtime)

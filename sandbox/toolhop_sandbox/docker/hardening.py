@@ -1,4 +1,4 @@
-"""What a container gives up, step by step, as the engine is asked for it."""
+"""The hardening of a container, step by step, as options for the engine."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from toolhop_sandbox.docker.meeting import USER
 
 PIDS = 48
-"""For the zygote, eleven standbys, and the threads of a call."""
+"""Maximum number of processes: the zygote, eleven standbys, and the threads of a call."""
 LIMITS = {"core": 1, "fsize": 0, "memlock": 0, "msgqueue": 0, "nofile": 64, "sigpending": 0}
-"""Of each process. Not `nproc`: the kernel counts a user's processes across all containers, so that
-one would feel how many another has."""
+"""Resource limits of each process. Not `nproc`: the kernel counts a user's processes across all
+containers, so containers would affect one another."""
 
 
 def hardening(memory_mib: int) -> dict[str, dict[str, Any]]:
-    """Name of each step to the options of the docker package's `containers.create`.
+    """Return the options of the docker package's `containers.create`, by step.
 
-    The worker takes the steps of `worker.lockdown` besides; these hold where Landlock or seccomp
-    are missing, and bound what a call takes in all.
+    The worker adds the steps of `worker.lockdown`; these hold even if Landlock or seccomp are
+    missing, and limit a call's total use.
     """
     memory = f"{memory_mib}m"
     return {
@@ -39,5 +39,5 @@ def hardening(memory_mib: int) -> dict[str, dict[str, Any]]:
 
 
 def options(memory_mib: int) -> dict[str, Any]:
-    """All of them together."""
+    """Return the options of all steps together."""
     return {key: one for step in hardening(memory_mib).values() for key, one in step.items()}

@@ -1,8 +1,8 @@
-"""The sandbox's image, made without a registry from this machine's own interpreter.
+"""The sandbox's image, built without a registry from this machine's own interpreter.
 
-It holds an interpreter, its standard library, the shared libraries these need, RestrictedPython
-and the worker: no shell, no package manager, nothing else to run. About 45 MB, made in seconds.
-Where the host is not Linux or its interpreter cannot be copied, the same worker is laid over a
+It has an interpreter, its standard library, the shared libraries they need, RestrictedPython and
+the worker: no shell, no package manager, nothing else to run. It takes about 45 MB and is built in
+seconds. If the host is not Linux or its interpreter cannot be copied, the same worker is added to a
 `python:3.x-slim` base instead.
 """
 
@@ -31,11 +31,11 @@ from toolhop_sandbox.errors import SandboxUnavailable
 REPOSITORY = "toolhop-sandbox"
 HOME = "/usr/local"
 WORKER = "/opt/toolhop"
-"""Not beside the standard library: calls may read the whole of that."""
+"""Path of the worker; outside the standard library, all of which calls may read."""
 RECIPE = "6"
-"""Raised when this module lays files out differently, so that old images count as stale."""
+"""Raised when this module changes the image's layout, so that old images count as stale."""
 ENVIRONMENT = f"ENV PYTHONPATH={WORKER}"
-"""What an image has to know, as a line of a build file."""
+"""Environment of the image, as a line of a Dockerfile."""
 
 _LEFT_OUT = {
     # Never needed by a tool, and large or able to reach out.
@@ -47,7 +47,7 @@ _NOT_LOADED = re.compile(r"^(_test|_xxtestfuzz|xxlimited|_tkinter|_curses|_sqlit
 
 
 def worker_files() -> dict[str, bytes]:
-    """Path below `WORKER` to content: the worker, and RestrictedPython."""
+    """Return the files of the worker and RestrictedPython, by path below `WORKER`."""
     root = Path(toolhop_sandbox.__file__).resolve().parent
     own = [root / "__init__.py", *(root / "worker").rglob("*.py")]
     own += [root / "attach" / f"{name}.py" for name in ("__init__", "mux", "relay")]
@@ -65,9 +65,9 @@ def worker_files() -> dict[str, bytes]:
 
 
 def tag(base: str | None = None) -> str:
-    """Name of the image for this interpreter, this worker and this recipe.
+    """Return the name of the image for this interpreter, worker and recipe.
 
-    Any change of these gives another name, so a stale image is never used by mistake.
+    Any change to these changes the name, so a stale image is never used by mistake.
     """
     digest = hashlib.sha256()
     parts = [RECIPE, sys.version, platform.machine(), version("RestrictedPython"), base or ""]
@@ -78,15 +78,15 @@ def tag(base: str | None = None) -> str:
 
 
 def entry_command(module: str = "worker.zygote") -> list[str]:
-    """What the container runs: the zygote, with the control socket's path, or `attach.relay`."""
+    """Return the container's command, for the zygote (plus a socket path) or `attach.relay`."""
     return [f"{HOME}/bin/python3", "-m", f"toolhop_sandbox.{module}"]
 
 
 def build_from_host(output: Path) -> None:
-    """Write the file system of the image as a tar archive.
+    """Write the image's file system as a tar archive.
 
     Raises:
-        SandboxUnavailable: not Linux, or the interpreter's libraries cannot be listed.
+        SandboxUnavailable: this is not Linux, or the interpreter's libraries cannot be listed.
     """
     if not sys.platform.startswith("linux"):
         raise SandboxUnavailable(
@@ -109,7 +109,7 @@ def build_from_host(output: Path) -> None:
 
 
 def _lay_out_library(root: Path) -> Path:
-    """Compile the standard library into place; no source text is kept."""
+    """Compile the standard library into place, without its source files."""
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
     library = root / HOME.strip("/") / "lib" / name
     for key in ("stdlib", "platstdlib"):
@@ -160,7 +160,7 @@ def _compile(source: Path, target: Path) -> None:
 
 
 def _copy_shared_libraries(root: Path, binaries: Iterable[Path]) -> None:
-    """Copy what `ldd` lists, under the same absolute paths, links followed."""
+    """Copy the libraries listed by `ldd` to the same absolute paths, following links."""
     for path in sorted(_linked({str(binary) for binary in binaries})):
         destination = root / path.lstrip("/")
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ def _linked(binaries: set[str]) -> set[str]:
             fix="install the C library's tools, or: "
             "toolhop sandbox build --sandbox-base python:3.12-slim",
         )
-    # A statically linked extension makes ldd exit with 1; what it lists is what there is.
+    # A statically linked extension makes ldd exit with 1; its list is still complete.
     listing = subprocess.run(  # noqa: S603 -- the system's own ldd on the interpreter's files
         [ldd, *sorted(binaries)], capture_output=True, text=True, check=False
     ).stdout
@@ -184,7 +184,7 @@ def _linked(binaries: set[str]) -> set[str]:
 
 
 def _write_tar(root: Path, output: Path) -> None:
-    """Pack `root`, owned by root, readable by all, with fixed times."""
+    """Pack `root` into an archive, owned by root, readable by all, with fixed times."""
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = 0
@@ -199,10 +199,10 @@ def _write_tar(root: Path, output: Path) -> None:
 
 
 def build_context(base: str) -> bytes:
-    """A build context that lays the worker over `base`, an image with python3 in /usr/local."""
+    """Return a build context that adds the worker to `base`, with python3 in /usr/local."""
     lines = [
         f"FROM {base}",
-        # Copied, not run: the base may be of another platform, or hold no shell.
+        # Copied, not run: the base may be of another platform, or have no shell.
         f"COPY worker {WORKER}",
         ENVIRONMENT,
     ]

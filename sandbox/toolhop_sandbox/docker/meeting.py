@@ -1,7 +1,7 @@
-"""Where the host and a worker in a container meet: a socket in a folder that is mounted.
+"""The connection of a worker in a container: a socket in a mounted folder.
 
-The folder can be entered by this user alone, the socket has a name for the 0.2 s of the start,
-and of those that connect only the worker is let in: the kernel says whose process it is.
+Only this user can enter the folder, the socket has a name only for the 0.2 s of the start, and only
+the worker may connect: the kernel tells which user's process it is.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from toolhop_sandbox.errors import SandboxFault
 log = logging.getLogger(__name__)
 
 USER = 65534
-"""Who a worker runs as in its container: nobody, who owns nothing."""
+"""User id of a worker in its container: nobody, who owns nothing."""
 LEAST_MAPPED = 65536
-"""Rootless engines, and those that map users, give containers users from here on: no person's."""
+"""First user id that rootless engines, and those that map users, assign to containers."""
 LOOK_S = 0.5
-"""How often a container that has not connected yet is looked after."""
+"""Seconds between checks on a container that has not connected yet."""
 _CREDENTIALS = struct.Struct("=iII")
 
 
 class Meeting:
-    """A socket that one worker connects to."""
+    """A socket to which one worker connects."""
 
     def __init__(self, folder: Path, listener: socket.socket) -> None:
         self.folder = folder
-        """To be mounted into the container."""
+        """The folder to mount into the container."""
         self.listener = listener
 
     async def worker(
@@ -47,12 +47,12 @@ class Meeting:
         is_running: Callable[[], Awaitable[bool]],
         maps_users: Callable[[], Awaitable[bool]],
     ) -> socket.socket:
-        """The control socket of the worker, once it has connected; others are turned away.
+        """Return the control socket of the worker once it has connected; reject other processes.
 
         Args:
-            limit_s: seconds that it may take.
-            is_running: whether its container is there.
-            maps_users: whether a container's user is another one outside of it.
+            limit_s: seconds that the worker may take.
+            is_running: returns whether its container is running.
+            maps_users: returns whether container users are mapped to other host users.
 
         Raises:
             Unshared: its container ended without connecting.
@@ -81,7 +81,7 @@ class Meeting:
 
 
 def peer(connected: socket.socket) -> int:
-    """The user whose process connected, as this process sees it."""
+    """Return the user id of the connected process, as seen by this process."""
     reported = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     user: int = _CREDENTIALS.unpack(reported)[1]
     return user
@@ -89,14 +89,14 @@ def peer(connected: socket.socket) -> int:
 
 @asynccontextmanager
 async def meeting() -> AsyncIterator[Meeting]:
-    """A place to meet; nobody else can connect when this is left."""
+    """Provide a socket for a worker to connect to; on exit, no one can connect any more."""
     folder = await anyio.to_thread.run_sync(folders.control_folder)
     with contextlib.ExitStack() as undo:
         undo.callback(folders.discard, folder)
         listener = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
         listener.setblocking(False)
         listener.bind(str(folder / folders.SOCKET))
-        # The container's user is another one; the folder above is closed to all others.
+        # The container's user differs; the parent folder keeps all others out.
         await anyio.to_thread.run_sync((folder / folders.SOCKET).chmod, 0o666)
         listener.listen(1)
         yield Meeting(folder, listener)

@@ -1,4 +1,4 @@
-"""An engine that went away during a run: how long it is waited for, and what is said meanwhile."""
+"""Outages of the engine during a run: how long to wait for its return, and what to log."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from toolhop_sandbox.errors import SandboxUnavailable
 log = logging.getLogger(__name__)
 
 BACK_S = 60.0
-"""How long an engine may be away before a run stops. A restart takes 1 to 5 s, an upgrade of its
-package half a minute; who stopped it for good should not wait longer for the run to say so."""
+"""Seconds that an engine may be away before a run stops. A restart takes 1 to 5 s, an upgrade of
+its package half a minute; a user who stopped it for good should not wait longer for the message."""
 ASK_S = 0.5
-"""Pause between two attempts."""
+"""Seconds between two attempts."""
 
 
 class EngineLost(SandboxUnavailable):
-    """The engine did not answer, or hung up. It may be back in a moment."""
+    """The engine did not answer, or dropped the connection. It may be back soon."""
 
 
 @dataclass
 class Outage:
-    """How long the engine has been away, as all the starts of one run see it together."""
+    """State of an outage, shared by all starts of one run."""
 
     since: float | None = None
-    """Clock of the first failure after the last success; None while all is well."""
+    """Time of the first failure since the last success; None if there is no outage."""
 
     async def wait(self, error: EngineLost) -> None:
-        """Wait a little before the next attempt; the first time the log says so.
+        """Wait briefly before the next attempt; log the outage the first time.
 
         Raises:
-            SandboxUnavailable: it has been away for `BACK_S`.
+            SandboxUnavailable: the engine has been away for `BACK_S`.
         """
         now = time.monotonic()
         if self.since is None:
@@ -48,7 +48,7 @@ class Outage:
         await anyio.sleep(ASK_S)
 
     def over(self) -> None:
-        """The engine did what it was asked."""
+        """Note that the engine works again."""
         if self.since is not None:
             log.warning("the engine is back after %.0f s", time.monotonic() - self.since)
             self.since = None

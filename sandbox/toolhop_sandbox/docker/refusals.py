@@ -1,4 +1,4 @@
-"""Why an engine did not run a container of ours, and what fixes it."""
+"""Reasons why an engine did not run one of our containers, and their fixes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Unshared(SandboxUnavailable):
 
 
 def lacks_python(error: Any) -> bool:  # noqa: ANN401 -- docker's APIError, imported lazily
-    """Whether a container could not start because its image does not hold what is run."""
+    """Whether a container could not start because its image lacks the interpreter."""
     reason = str(error.explanation or error)
     return image.HOME in reason and "no such file or directory" in reason
 
 
 def refusal(error: Any) -> SandboxUnavailable:  # noqa: ANN401 -- docker's APIError, imported lazily
-    """What it means that the engine refused a container, an `APIError`."""
+    """Convert an `APIError`, by which the engine refused a container, to an error with a fix."""
     reason = str(error.explanation or error)
     message = f"the engine refused a container: {reason}"
     fix = "toolhop sandbox doctor"
@@ -48,10 +48,10 @@ def refusal(error: Any) -> SandboxUnavailable:  # noqa: ANN401 -- docker's APIEr
 
 
 def see_that_it_knows(runtime: str, info: Mapping[str, Any]) -> None:
-    """Whether the engine has a runtime, as far as it can tell: shims by path or full name it finds.
+    """Check that the engine knows a runtime. Shims given by path or full name are not checked.
 
     Raises:
-        SandboxUnavailable: it has others.
+        SandboxUnavailable: the engine has other runtimes only.
     """
     known = info.get("Runtimes") or {}
     if known and runtime not in known and not {".", "/"} & set(runtime):
@@ -62,10 +62,10 @@ def see_that_it_knows(runtime: str, info: Mapping[str, Any]) -> None:
 
 
 def see_that_it_fits(version: Mapping[str, Any]) -> None:
-    """Whether an image made of this interpreter can run in the engine.
+    """Check that an image built from this interpreter can run in the engine.
 
     Raises:
-        SandboxUnavailable: the engine's machine is of another kind.
+        SandboxUnavailable: the engine's platform differs.
     """
     machine = platform.machine().lower()
     here = f"{sys.platform}/{ENGINE_NAMES.get(machine, machine)}"

@@ -1,6 +1,6 @@
-"""Looking after what we leave in an engine: images, containers, and what they use.
+"""Upkeep of what we leave in an engine: images, containers, and their resource use.
 
-Nothing without a label of ours is ever touched. All of it blocks: call it in a thread, or from a
+Only objects with our labels are ever touched. All functions block: call them in a thread, or from a
 command that does nothing else.
 """
 
@@ -24,46 +24,46 @@ ENDED = ("exited", "dead")
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image of ours."""
+    """One of our images."""
 
     id: str
     name: str
-    """With its tag; the id where a newer build took the name."""
+    """Name with tag; the id if a newer build took over the name."""
     size_bytes: int
     home: str = ""
-    """Label of the installation that made it; empty for what an earlier version made."""
+    """Label of the installation that built it; empty for images of earlier versions."""
 
     @property
     def of_others(self) -> bool:
-        """Whether another installation made it that may still want it."""
+        """Whether it belongs to another installation that may still need it."""
         return self.home not in ("", owner.home()) and not owner.home_is_gone(self.home)
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What `clean` took away."""
+    """What `clean` removed."""
 
     containers: tuple[str, ...]
     images: tuple[Image, ...]
     in_use: tuple[Image, ...]
-    """Images it would have removed, had no container been using them."""
+    """Images that could not be removed because containers use them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerUsage:
-    """A container of ours and the memory it holds now."""
+    """One of our containers, and the memory it uses now."""
 
     container: Container
     memory_bytes: int | None
-    """None where it ended while it was asked."""
+    """Memory in bytes; None if the container ended during the query."""
 
 
 def images(client: DockerClient) -> Iterator[Image]:
-    """All images of ours, current and old, by name."""
+    """Yield all our images, current and old, by name."""
     marked = client.api.images(filters={"label": f"{containers.IMAGE_LABEL}=1"})
     for summary in marked:
         names = [name for name in summary.get("RepoTags") or [] if name != "<none>:<none>"]
-        # Somebody may have tagged ours with a name of their own: that is theirs to remove.
+        # A tag that a user has added to our image is theirs to remove.
         own = [name for name in names if name.startswith(f"{image.REPOSITORY}:")]
         for name in own or ([] if names else [summary["Id"]]):
             home = (summary.get("Labels") or {}).get(containers.HOME_LABEL, "")
@@ -71,18 +71,18 @@ def images(client: DockerClient) -> Iterator[Image]:
 
 
 def size_bytes(client: DockerClient, name: str) -> int:
-    """Size of an image."""
+    """Return the size of an image, in bytes."""
     return int(client.images.get(name).attrs["Size"])
 
 
 def clean(client: DockerClient, *, current: bool = False) -> Removed:
-    """Remove containers that ended or whose owner did, and our images but the current one.
+    """Remove containers that ended or lost their owner, and our images except the current one.
 
-    An image that another installation made stays: see `Image.of_others`.
+    Images of other installations remain: see `Image.of_others`.
 
     Args:
-        client: of the engine.
-        current: remove the current image as well, unless a container uses it.
+        client: client of the engine.
+        current: whether to remove the current image too, unless a container uses it.
     """
     ended = [one.id for one in containers.ours(client) if one.orphaned or one.state in ENDED]
     gone = tuple(one for one in ended if containers.discard(client, one))
@@ -96,20 +96,20 @@ def clean(client: DockerClient, *, current: bool = False) -> Removed:
 
 
 def usage(client: DockerClient) -> list[ContainerUsage]:
-    """What our running containers use, oldest first."""
+    """Return the resource use of our running containers, oldest first."""
     running = [one for one in containers.ours(client) if one.state not in ENDED]
     running.sort(key=lambda one: one.started_s)
-    # The engine takes 0.8 s for each answer, as it looks twice.
+    # The engine takes 0.8 s per answer, as it samples twice.
     with ThreadPoolExecutor(max_workers=8) as threads:
         memory = threads.map(lambda one: _memory_bytes(client, one.id), running)
         return [ContainerUsage(one, held) for one, held in zip(running, memory, strict=True)]
 
 
 def _memory_bytes(client: DockerClient, container_id: str) -> int | None:
-    """Memory in use less the page cache, as `docker stats` counts."""
+    """Return memory in use without the page cache, as `docker stats` does."""
     from docker.errors import APIError
 
-    # ValueError: the answer about one that ends while it is asked is empty.
+    # ValueError: the answer is empty if the container ends during the query.
     with contextlib.suppress(APIError, ValueError):
         reported = client.api.stats(container_id, stream=False, one_shot=True).get(
             "memory_stats", {}

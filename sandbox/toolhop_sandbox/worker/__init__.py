@@ -1,1 +1,1 @@
-"""What runs inside the isolation: standard library and RestrictedPython only."""
+"""The code that runs inside the isolation: standard library and RestrictedPython only."""

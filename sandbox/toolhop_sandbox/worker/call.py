@@ -1,7 +1,7 @@
-"""One call: compile a source, or run a program, and make the frame that tells what came of it.
+"""One call: compiles a source, or runs a program, and builds the frame with the outcome.
 
 It runs in a standby (`toolhop_sandbox.worker.standby`), behind all walls, and may be changed by the
-code that it runs: nothing that it says is believed by the host.
+code that it runs, so the host trusts nothing that it says.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Any
 from toolhop_sandbox.worker import wire
 
 FILENAME = "<tool>"
-"""Name under which tool source is compiled, to tell its lines in a traceback from ours."""
+"""File name for compiled tool source, which distinguishes its lines from ours in tracebacks."""
 MESSAGE_CHARS = 4000
 NAME_CHARS = 200
 
 _READ = json.JSONDecoder().raw_decode
-"""Reads the arguments, which the host wrote: one object, nothing before or after it."""
+"""Parses the arguments, which the host wrote: one object, with nothing before or after it."""
 _WRITE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _namespaces: list[dict[str, Any]] = []
-"""Fresh namespaces under the policy, made in the zygote: to copy one is to look at every built-in,
-on 70 pages. A standby, which serves one call, takes one for its rehearsal and one for its tool."""
+"""Fresh namespaces under the policy, made in the zygote, as copying one touches every built-in,
+on 70 pages. A standby, which serves one call, uses one for its rehearsal and one for its tool."""
 
 
 class LoadedProgram:
-    """Code to run and what limits it."""
+    """Code to run, and its limits."""
 
     def __init__(self, code: CodeType, function: str, policy: str, limits: list[int]) -> None:
-        """Take the fields; the limits are those of a `wire.LOAD` frame, in its order."""
+        """Store the fields; the limits are in the order of a `wire.LOAD` frame."""
         self.code = code
         self.function = function
         self.policy = policy
@@ -39,7 +39,7 @@ class LoadedProgram:
 
 
 def loaded(body: bytes) -> LoadedProgram:
-    """The program in the body of a `wire.LOAD` frame."""
+    """Parse the program in the body of a `wire.LOAD` frame."""
     size = wire.LENGTH.unpack_from(body)[0]
     start = wire.LENGTH.size
     function, policy_name, *limits = body[start : start + size].decode().split("\n")
@@ -62,23 +62,23 @@ _REHEARSAL = LoadedProgram(
 
 
 def rehearse() -> None:
-    """Run a harmless tool, so that the call itself finds the memory ready.
+    """Run a harmless tool, so that the call itself finds its memory ready.
 
-    A forked process copies each page at the first write, at about 2.3 µs a page; this way it
+    A forked process copies each page at the first write, which takes about 2.3 µs; this way it
     copies them while it waits.
     """
     run(_REHEARSAL, b'{"a": [1, 2.5, "x"], "b": {"c": null}}')
 
 
 def make_namespaces(count: int) -> None:
-    """In the zygote: make namespaces under the policy ahead, for those that are forked."""
+    """In the zygote: make namespaces under the policy, for the standbys that are forked later."""
     from toolhop_sandbox.worker import policy
 
     _namespaces.extend(policy.restricted_globals() for _ in range(count))
 
 
 def compile_source(request: dict[str, Any]) -> bytes:
-    """The frame with the compiled code, or with the outcome that says why there is none."""
+    """Return a frame with the compiled code, or with the outcome that says why it failed."""
     from toolhop_sandbox.worker import policy
 
     source: str = request["source"]
@@ -99,8 +99,8 @@ def compile_source(request: dict[str, Any]) -> bytes:
 
 
 def run(program: LoadedProgram, arguments: bytes) -> bytes:
-    """Run the module level, then the function; the frame that tells what came of it."""
-    # Made before untrusted code runs: afterwards there may be no memory to make it of.
+    """Run the module level, then the function; return the frame with the outcome."""
+    # Made before untrusted code runs: afterwards there may be no memory left for it.
     text = b'{"kind": "out_of_memory", "limit_mib": %d}' % program.memory_mib
     no_memory = wire.frame(wire.OUTCOME, text)
     try:
@@ -119,8 +119,8 @@ def run(program: LoadedProgram, arguments: bytes) -> bytes:
 
 
 def _raised(error: BaseException) -> bytes:
-    """The frame of an exception that is being handled."""
-    # Not error.__traceback__: its class may give another one, or raise.
+    """Return the frame for the exception being handled."""
+    # Not error.__traceback__: its class may return another one, or raise.
     line = _line(sys.exc_info()[2])
     return outcome("raised", error=_name(error), message=_text(error), line=line)
 
@@ -135,14 +135,14 @@ def _namespace(policy_name: str) -> dict[str, Any]:
 
     if policy_name == "restricted":
         return policy.restricted_globals()
-    # A module that is known, as any other: `dataclass` looks into it where annotations are texts.
+    # Registered like any module: `dataclass` looks it up if annotations are texts.
     module = sys.modules["tool"] = ModuleType("tool")
     vars(module)["__builtins__"] = __builtins__
     return vars(module)
 
 
 def _result_frame(value: object, limit_bytes: int) -> bytes:
-    """The value as JSON, or why it is none. Raises MemoryError where that does not fit."""
+    """Return the frame with the value as JSON, or why it has none; may raise MemoryError."""
     try:
         # A lone surrogate becomes the escape that JSON has for it.
         text = _WRITE(value)
@@ -157,7 +157,7 @@ def _result_frame(value: object, limit_bytes: int) -> bytes:
 
 
 def outcome(kind: str, **fields: object) -> bytes:
-    """A frame that carries an outcome other than a returned value."""
+    """Return a frame with an outcome other than a returned value."""
     clean = {
         # A lone surrogate has no UTF-8; the reader would refuse the whole frame.
         name: value.encode("utf-8", "backslashreplace").decode() if type(value) is str else value
@@ -168,7 +168,7 @@ def outcome(kind: str, **fields: object) -> bytes:
 
 def _text(error: BaseException) -> str:
     try:
-        # An exact str, whatever subclass of it __str__ returns.
+        # An exact str, even if __str__ returns a subclass.
         return str.__getitem__(str(error), slice(MESSAGE_CHARS))
     except BaseException:  # noqa: BLE001 -- __str__ is the tool's own code
         return "(the exception's text cannot be made)"
@@ -181,7 +181,7 @@ def _name(error: BaseException) -> str:
 
 
 def _line(step: TracebackType | None) -> int | None:
-    """Last line of the tool's own source in the traceback."""
+    """Return the last line of the tool's own source in the traceback; None if there is none."""
     line = None
     while step is not None:
         if step.tb_frame.f_code.co_filename == FILENAME:

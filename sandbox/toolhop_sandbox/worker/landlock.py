@@ -1,11 +1,11 @@
-"""Landlock: the standard library can be read, and nothing else can be done to any file.
+"""Landlock: the standard library is readable, and all other access to files is denied.
 
-It also closes `/dev/shm` and `/dev/mqueue`, through which a call could leave something for the
-next one, and from ABI 4 and 6 on TCP, abstract sockets, and signals to processes outside. What is
-installed beside the standard library stays closed too: it may be a data set.
+It also closes `/dev/shm` and `/dev/mqueue`, through which a call could leave something for the next
+one, and from ABI 4 and 6 also TCP, abstract sockets, and signals to processes outside. Packages
+installed next to the standard library stay closed too, as one may be a data set.
 
-A ruleset is made once, in the zygote, and taken on by each standby: 45 µs where one that is made
-in each of them takes 430 (130 with the 330 paths that leave out installed packages).
+A ruleset is built once, in the zygote, and applied by each standby: that takes 45 µs, while
+building it in each takes 430 (130 with the 330 paths that leave out installed packages).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import os
 import struct
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-"""Numbers of the kernel's calls, the same on every architecture."""
+"""System call numbers, the same on every architecture."""
 _VERSION_FLAG, _RULE_PATH_BENEATH = 1, 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 FILES, NETWORK, SCOPES = 0, 1, 2
 """Fields of a ruleset, in the order of `struct landlock_ruleset_attr`."""
 
 GROUPS: tuple[tuple[str, int, int, int], ...] = (
-    # What is given up: name, field, bits, and the first ABI that knows them (linux/landlock.h).
-    # Not to move files between folders (1 << 13): no ruleset gives that but one that names it.
+    # Denied rights: name, field, bits, and the first ABI that knows them (linux/landlock.h).
+    # Moving files between folders (1 << 13) is denied by any ruleset that does not name it.
     ("run programs", FILES, 1 << 0, 1),
     ("write files", FILES, 1 << 1, 1),
     ("read files", FILES, _READ_FILE, 1),
@@ -40,20 +40,19 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def abi() -> int:
-    """Version of Landlock that the kernel offers, 0 for none."""
+    """Return the kernel's Landlock ABI version; 0 without Landlock."""
     version: int = _libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)
     return max(version, 0)
 
 
 def ruleset(readable: tuple[str, ...], listed: str) -> int | None:
-    """Descriptor of a ruleset that gives up all of `GROUPS` the kernel knows.
+    """Build a ruleset that denies all of `GROUPS` that the kernel knows; return its descriptor.
+
+    Returns None without Landlock, or if one of the paths cannot be added.
 
     Args:
-        readable: files, and folders of files, that may still be read.
-        listed: folder below which names may still be listed, as imports do.
-
-    Returns:
-        None where there is no Landlock, or one of the files cannot be named.
+        readable: files, and folders of files, that stay readable.
+        listed: folder below which names can still be listed, as imports need.
     """
     version = abi()
     if version < 1:
@@ -74,7 +73,7 @@ def ruleset(readable: tuple[str, ...], listed: str) -> int | None:
 
 
 def _allow(made: int, path: str, rights: int) -> bool:
-    """Add a rule: these rights for `path` and all below it. No rights are no rule."""
+    """Add a rule that grants `rights` for `path` and everything below it."""
     if not rights:
         return True
     beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -85,6 +84,6 @@ def _allow(made: int, path: str, rights: int) -> bool:
 
 
 def restrict(made: int) -> bool:
-    """Take on a ruleset, for good. The caller must have given up new privileges."""
+    """Apply a ruleset irrevocably. The caller must have given up new privileges."""
     taken: int = _libc.syscall(_RESTRICT_SELF, made, 0)
     return taken == 0

@@ -1,4 +1,4 @@
-"""Which files a call may read: the standard library, and what its extension modules link to."""
+"""The files that a call may read: the standard library, and what its extension modules link to."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import sys
 
 
 def stdlib_folder() -> str:
-    """Folder of the standard library."""
+    """Return the folder of the standard library."""
     return os.path.dirname(os.__file__)  # noqa: PTH120 -- pathlib costs every standby memory
 
 
 def of_stdlib(entry: str) -> bool:
-    """Whether an entry of `sys.path` is the standard library or a folder of it."""
+    """Whether an entry of `sys.path` is the standard library or a folder inside it."""
     folder = stdlib_folder()
     inner = entry.startswith(f"{folder}/") and not entry.endswith("-packages")
     return entry == folder or inner
 
 
 def readable() -> tuple[str, ...]:
-    """The standard library, and what its extension modules link to.
+    """Return the paths of the standard library, and of what its extension modules link to.
 
-    Not the packages that are installed beside it: this project may be one, with the answers that
-    a tool is to find. Folders are named whole where they hold no such packages, for a standby
-    takes each path on, and gives it back when it ends.
+    Packages installed next to it are excluded: this project may be one, with the answers that a
+    tool is to find. Folders without such packages are listed as a whole, as a standby pays for each
+    path when it starts and when it ends.
     """
     folders = (
         stdlib_folder(), f"{sys.base_prefix}/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64",
@@ -37,9 +37,10 @@ def readable() -> tuple[str, ...]:
 
 
 def _without_packages(folder: str, *, whole: bool = True) -> list[str]:
-    """`folder`, or where packages lie in it, its other entries; nothing where it is not there.
+    """Return `folder`, or its entries without installed packages; empty if it does not exist.
 
-    Not `whole`: its entries in any case, as libraries may lie in one of them (`/lib/x86_64-...`).
+    If not `whole`, its entries are always returned, as libraries may be in one of them
+    (`/lib/x86_64-...`).
     """
     if not os.path.isdir(folder):  # noqa: PTH112 -- pathlib costs every standby memory
         return []
@@ -55,7 +56,7 @@ def _holds_packages(entry: os.DirEntry[str]) -> bool:
 
 
 def _links(path: str) -> bool:
-    """Whether a path is a shared library, or a folder that shared libraries lie in."""
+    """Whether a path is a shared library, or a folder with shared libraries."""
     if ".so" in os.path.basename(path):  # noqa: PTH119 -- the same
         return True
     with contextlib.suppress(OSError):

@@ -1,10 +1,9 @@
-"""The seccomp program: which kernel calls a process of untrusted code may make, and how.
+"""The seccomp program: the system calls that a process with untrusted code may make, and how.
 
 An allow-list of what computing needs. No fork, no exec, no sockets, no signals to others, no SysV
-shared memory, no new namespaces. Threads are allowed. Some calls are allowed in part (`PARTS`).
-
-It is a search tree, and the partial calls a short list before it: the kernel runs it for every
-call number when it is installed, and each instruction counts.
+shared memory, no new namespaces. Threads are allowed. Some calls are allowed in part (`PARTS`). The
+program is a search tree, preceded by a short list of partial calls: the kernel runs it for every
+call number upon installation, so each instruction counts.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from typing import TypeAlias
 
 CLONE_THREAD = 0x00010000
 CLONE_NEW = 0x7E020000
-"""All flags of new namespaces. As root, a thread could have some for itself."""
+"""All flags for new namespaces. As root, a thread could create some for itself."""
 MSG_OOB = 1
 FUTEX_PRIVATE = 128
 OTHER_CLOCKS = 0xFFFFFFF0
-"""Bits that no clock of the machine or the caller has, and each one of a process or a device has
-(they are negative)."""
+"""Bits unset in the ids of the machine's and the caller's clocks; ids of other processes' and
+devices' clocks, which are negative, have some of them set."""
 RET_ALLOW, RET_ERRNO, RET_KILL = 0x7FFF0000, 0x00050000, 0x80000000
 EPERM, EAGAIN, ENOSYS = 1, 11, 38
 
@@ -55,10 +54,10 @@ _AARCH64 = (
 _X86_64_ONLY = "2 4 6 7 21 23 89 201 37 158 78 232 22 213 284"
 
 ALLOWED = {"x86_64": f"{_X86_64} {_X86_64_ONLY}", "aarch64": _AARCH64}
-"""By machine, the calls that are allowed whatever their arguments. All others are refused, but for
-those of `PARTS`."""
+"""System calls allowed with any arguments, by machine. All others are refused, except those in
+`PARTS`."""
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""How the kernel names the machine's set of call numbers."""
+"""The kernel's identifiers of the machines' sets of call numbers."""
 
 
 def _instruction(code: int, k: int, jt: int = 0, jf: int = 0) -> bytes:
@@ -67,13 +66,13 @@ def _instruction(code: int, k: int, jt: int = 0, jf: int = 0) -> bytes:
 
 _ALLOW, _DENY = _instruction(RET, RET_ALLOW), _instruction(RET, RET_ERRNO | EPERM)
 OWN_PID = 0x7F3A51C4
-"""Stands in a prepared program for the id of the process that will install it."""
+"""Placeholder in a prepared program for the id of the process that will install it."""
 
 
 def _allow_values(number: int, argument: int, values: tuple[int, ...]) -> list[bytes]:
-    """Allow the call `number` where the lower half of an argument is one of `values`.
+    """Allow the call `number` if the lower half of an argument is one of `values`.
 
-    The kernel reads 32 bits of each argument named here, so the upper half does not matter.
+    The kernel reads only 32 bits of each argument used here, so the upper half does not matter.
     """
     body = [_instruction(LD, OFFSET_ARGS + 8 * argument)]
     for value in values:
@@ -88,7 +87,7 @@ def _refuse_bits(number: int, argument: int, bits: int) -> list[bytes]:
 
 
 def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
-    """Sorted numbers as first and last of each unbroken run."""
+    """Group sorted numbers into unbroken runs, each as its first and last number."""
     found: list[tuple[int, int]] = []
     for number in numbers:
         if found and found[-1][1] == number - 1:
@@ -99,7 +98,7 @@ def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
 
 
 def _allow_ranges(ranges: list[tuple[int, int]]) -> list[bytes]:
-    """A search tree over call numbers that ends in allow or deny."""
+    """Return a search tree over call numbers that ends in allow or deny."""
     if len(ranges) == 1:
         first, last = ranges[0]
         jumps = [_instruction(JGE, first, 0, 2), _instruction(JGE, last + 1, 1, 0)]
@@ -110,7 +109,7 @@ def _allow_ranges(ranges: list[tuple[int, int]]) -> list[bytes]:
 
 
 def _own_threads(number: int, _: int) -> list[bytes]:
-    """Allow `clone` for threads that stay in their namespaces."""
+    """Allow `clone` only for threads that stay in their namespaces."""
     return [
         _instruction(JEQ, number, 0, 5),
         _instruction(LD, OFFSET_ARGS),
@@ -122,16 +121,16 @@ def _own_threads(number: int, _: int) -> list[bytes]:
 
 
 def _unknown(number: int, _: int) -> list[bytes]:
-    """Say that there is no such call: the C library then falls back to `clone`."""
+    """Report that the call does not exist, so that the C library falls back to `clone`."""
     return [_instruction(JEQ, number, 0, 1), _instruction(RET, RET_ERRNO | ENOSYS)]
 
 
 def _own_words(number: int, _: int) -> list[bytes]:
-    """Allow `futex` where only the caller's threads can be meant; else say that the word changed.
+    """Allow `futex` only for the caller's own threads; otherwise report that the word changed.
 
-    A page of a library is the same one in every process: whoever waits there is woken from another
-    one, also by the end of a thread there, which no filter sees. Whoever is told that the word has
-    changed looks again, as `pthread_join` does until a thread has ended.
+    A library's page is shared by all processes: a thread waiting there can be woken from another
+    process, even by the end of a thread there, which no filter sees. A caller that is told the word
+    has changed checks again, as `pthread_join` does until a thread has ended.
     """
     return [
         _instruction(JEQ, number, 0, 4),
@@ -151,20 +150,20 @@ PARTS: tuple[tuple[str, int, int, Part], ...] = (
     ("clone3", 435, 435, _unknown),
     ("clone", 56, 220, _own_threads),
     ("futex", 202, 98, _own_words),
-    # Of others, their processor time could be read.
+    # Other processes' clocks would reveal their processor time.
     ("clock_gettime", 228, 113, lambda n, _: _refuse_bits(n, 0, OTHER_CLOCKS)),
     ("clock_getres", 229, 114, lambda n, _: _refuse_bits(n, 0, OTHER_CLOCKS)),
     ("clock_nanosleep", 230, 115, lambda n, _: _refuse_bits(n, 0, OTHER_CLOCKS)),
     # Duplicate, flags. Not the commands that choose who gets a descriptor's signal, and which
-    # (F_SETOWN with F_SETSIG sends SIGKILL), nor locks, which others see.
+    # (F_SETOWN with F_SETSIG sends SIGKILL), nor locks, which other processes see.
     ("fcntl", 72, 25, lambda n, _: _allow_values(n, 1, (0, 1, 2, 3, 4, 1030))),
     # isatty, window size, FIONREAD, FIONBIO, close on exec.
     ("ioctl", 16, 29, lambda n, _: _allow_values(n, 1, _IOCTL_REQUESTS)),
-    # On itself only: RLIMIT_CPU of another one kills it.
+    # On itself only: RLIMIT_CPU can kill another process.
     ("prlimit64", 302, 261, lambda n, _: _allow_values(n, 0, (0,))),
-    # To itself only: abort does that.
+    # To itself only, as abort does.
     ("tgkill", 234, 131, lambda n, pid: _allow_values(n, 0, (pid,))),
-    # What allocators and thread stacks ask for; nothing that concerns more than own pages.
+    # What allocators and thread stacks ask for; nothing that affects pages of others.
     ("madvise", 28, 233, lambda n, _: _allow_values(n, 2, _MADVISE_ADVICE)),
     # No out-of-band data, a part of the kernel that was exploited from inside a sandbox like
     # this one (CVE-2025-38236).
@@ -174,7 +173,7 @@ PARTS: tuple[tuple[str, int, int, Part], ...] = (
 
 
 def _own_architecture(machine: str) -> list[bytes]:
-    """End a process that makes a call of another set of numbers, such as 32-bit Linux's."""
+    """Kill a process that uses another set of call numbers, such as 32-bit Linux's."""
     return [
         _instruction(LD, OFFSET_ARCH),
         _instruction(JEQ, _AUDIT[machine], 1, 0),
@@ -185,14 +184,14 @@ def _own_architecture(machine: str) -> list[bytes]:
 BEFORE: tuple[tuple[str, Callable[[str], list[bytes]]], ...] = (
     ("architecture", _own_architecture),
 )
-"""What the program looks at before a call's number: name, and how on a machine."""
+"""Checks before that of a call's number: name, and instructions for a machine."""
 
 
 def program(machine: str, pid: int) -> bytes | None:
-    """The BPF program for `machine`, or None where its call numbers are not known here.
+    """Return the BPF program for `machine`; None if its call numbers are not known here.
 
-    `pid` may signal itself, and nobody else. The numbers of x32 carry a bit of their own, so none
-    of them is on the list.
+    `pid` may signal only itself. The call numbers of x32 have an extra bit, so none of them is
+    allowed.
     """
     if machine not in ALLOWED:
         return None

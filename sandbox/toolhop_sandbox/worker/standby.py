@@ -1,12 +1,11 @@
 """One process for one call: locks itself down, waits, runs, answers, ends.
 
-Everything that can be done before the call arrives is done before it: fork, lockdown, imports,
-a rehearsal that touches the memory pages a call will touch. What the call leaves behind dies
-with the process.
+Whatever can be done before the call arrives is done then: fork, lockdown, imports, a rehearsal that
+touches the memory pages a call will touch. Anything the call leaves behind dies with the process.
 
-Most of what a standby costs is pages: each that it writes to is copied, at about 2 µs, and
-Python writes to whatever it looks at. So what runs here looks at little: the C module behind
-`socket`, readers and writers of JSON made before the fork, a head that is not JSON.
+Most of a standby's cost is pages: each page that it writes to is copied, at about 2 µs, and Python
+writes to whatever it looks at. So the code here touches little: it uses the C module behind
+`socket`, JSON readers and writers made before the fork, and a header that is not JSON.
 """
 
 from __future__ import annotations
@@ -24,30 +23,32 @@ PRELOADED = (
     "calendar", "collections", "datetime", "decimal", "fractions", "functools", "itertools",
     "json", "math", "operator", "random", "re", "statistics", "string", "typing", "unicodedata",
 )  # fmt: skip
-"""Modules that are ready in every call: those that tools import. An import in the call costs it
-1 ms; these make the zygote 0.8 MB larger and a fork no dearer (all 48 that the policy allows:
-5.5 MB, and a third more)."""
+"""Modules that are loaded for every call: those that tools import most. An import during a call
+costs 1 ms; these make the zygote 0.8 MB larger and a fork no slower (all 48 that the policy
+allows: 5.5 MB, and a third slower)."""
 CHUNK_BYTES = 65536
 REHEARSALS = 12
-"""Before the first fork: the interpreter adapts code in its first runs, and writes to it."""
+"""Number of rehearsals before the first fork: in its first runs the interpreter specialises code,
+and so writes to it."""
 COMPILE_MIB, COMPILE_S = 512, 20
-"""Memory and processor time for compiling one source; 64 KiB of real source needs under 40."""
+"""Memory in MiB and processor time in seconds for compiling one source; 64 KiB of real source
+needs less than 40 MiB."""
 
 
 def warm() -> None:
-    """In the zygote: import and make what a call needs, so that every standby has it already."""
+    """In the zygote: import and create what a call needs, so that every standby has it."""
     from toolhop_sandbox.worker import policy
 
     policy.preload(PRELOADED)
-    # Once through both halves: what they import lazily cannot be read after the lockdown.
+    # Run both halves once, as their lazy imports cannot be read after the lockdown.
     policy.compile_restricted("0")
     for _ in range(REHEARSALS):
         call.rehearse()
     call.make_namespaces(2)
-    # Packages that are installed beside the library cannot be read in a call. To tools they are to
-    # be missing, and not forbidden: an optional import expects ImportError.
+    # Packages installed next to the library cannot be read in a call. For tools they must
+    # be missing rather than forbidden, as an optional import expects ImportError.
     sys.path[:] = filter(paths.of_stdlib, sys.path)
-    # A collection in a call then looks at what the call made alone: 80 pages fewer are copied.
+    # A collection in a call then examines only the call's objects: 80 fewer pages are copied.
     gc.collect()
     gc.freeze()
 
@@ -56,9 +57,9 @@ def serve(connection: int, base_bytes: int, prepared: lockdown.Prepared) -> None
     """Answer one request.
 
     Args:
-        connection: its descriptor, the only thing of ours that the call may hold.
-        base_bytes: address space of the bare worker, on top of which limits count.
-        prepared: what to lock down with.
+        connection: descriptor of the connection, the only object of ours that the call may hold.
+        base_bytes: address space of the bare worker, to which limits are added.
+        prepared: the prepared lockdown.
     """
     prepared.lock(connection)
     # Forked without Python's hooks, every call would draw the same numbers.
@@ -82,7 +83,7 @@ class Gone(Exception):
 
 
 class Host:
-    """Frames from the host, read with as few kernel calls as can be: a call's come in one."""
+    """Receives frames from the host with few system calls: those of a call arrive in one."""
 
     def __init__(self, descriptor: int) -> None:
         self._connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, descriptor)
@@ -90,13 +91,13 @@ class Host:
         self.send = self._connection.sendall
 
     def receive(self) -> tuple[bytes, bytes]:
-        """One frame's letter and body. Raises Gone where the host is."""
+        """Return the letter and body of one frame. Raises Gone: the host closed the connection."""
         data, needed = self._data, wire.LENGTH.size
         while len(data) < needed:
             data += self._receive(CHUNK_BYTES)
         needed += wire.LENGTH.unpack_from(data)[0]
         if len(data) < needed:
-            # Read into one piece: a result of another megabyte each time would copy it all.
+            # Read the rest at once: appending piece by piece would copy everything each time.
             data += self._receive(needed - len(data), _socket.MSG_WAITALL)
         while len(data) < needed:
             data += self._receive(needed - len(data))

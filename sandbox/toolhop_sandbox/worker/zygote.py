@@ -1,12 +1,12 @@
 """The worker's first process: it forks a standby for each call, and ends it.
 
-It never reads a byte that untrusted code wrote: it holds the control channel alone, and knows no
-program, no arguments and no result. What it knows at the start it knows at the end, so a call
-can leave nothing in it, and one worker can serve episode after episode.
+It never reads a byte that untrusted code wrote: it holds only the control channel, and knows no
+programs, arguments or results. So a call can leave nothing in it, and one worker can serve episode
+after episode.
 
-When the host goes away the control channel ends, and so does the worker, with everything in it.
-In a container it is PID 1, or the child of one that ends with it (`toolhop_sandbox.attach.relay`),
-and the engine then removes the container.
+When the host goes away, the control channel ends, and so does the worker, with everything in it. In
+a container it is PID 1, or the child of one that ends with it (`toolhop_sandbox.attach.relay`), and
+the engine then removes the container.
 
     python -m toolhop_sandbox.worker.zygote PATH      connect to the control socket at PATH
     python -m toolhop_sandbox.worker.zygote --fd N    take over the control socket of descriptor N
@@ -28,29 +28,30 @@ from typing import NoReturn
 from toolhop_sandbox.worker import landlock, lockdown, paths, standby, wire
 
 FORK_TRIES, PAUSE_S = 10, 0.002
-"""A fork is refused where a call takes all the room with threads. Ended threads leave in ms."""
+"""Attempts to fork, and the pause between them: a fork fails while a call takes all the room
+with threads, which leave within milliseconds after they end."""
 REPORTED = ("landlock", "seccomp")
-"""Steps of the lockdown that not every kernel offers."""
+"""Lockdown steps that not every kernel offers."""
 DESCRIPTOR = struct.Struct("=i")
 DESCRIPTOR_BYTES = socket.CMSG_SPACE(DESCRIPTOR.size)
 
 
 class Zygote:
-    """Forks standbys and ends them, as the packets on the control socket say."""
+    """Forks standbys and ends them, as ordered by packets on the control socket."""
 
     def __init__(self, control: socket.socket, *, in_container: bool) -> None:
         self.control = control
         self.pids: dict[int, int] = {}
-        """Standby number to process id, until the host has it ended. One that ended by itself
-        stays, as a zombie, so that no other process gets its id."""
-        # Whatever the caller says: elsewhere, as root, a reset would end the whole machine.
+        """Process ids by standby number, until the host orders the end. A standby that ended by
+        itself stays, as a zombie, so that no other process gets its id."""
+        # Checked as well, since elsewhere a reset as root would kill the whole machine.
         self.in_container = in_container and 1 in (os.getpid(), os.getppid())
-        """Whether all processes that it sees but PID 1 are its own."""
+        """Whether all processes that it sees, except PID 1, are its own."""
         self.base_bytes = lockdown.address_space_bytes()
         self.prepared = lockdown.Prepared(paths.readable(), paths.stdlib_folder())
 
     def hello(self) -> None:
-        """Tell the host what this worker is."""
+        """Send the greeting, which describes this worker."""
         facts = {
             "python": sys.version.split()[0],
             "pid_1": self.in_container,
@@ -60,7 +61,7 @@ class Zygote:
         self.control.send(wire.packet(wire.HELLO, 0, json.dumps(facts).encode()))
 
     def probe(self) -> dict[str, bool]:
-        """Which of `REPORTED` a standby can really take, tried in a child."""
+        """Return which of `REPORTED` a standby can actually take, as tested in a child."""
         pid = os.fork()
         if pid == 0:
             done = self.prepared.lock(self.control.fileno())
@@ -75,7 +76,7 @@ class Zygote:
             pass
 
     def receive(self) -> bool:
-        """Handle one packet; False when the host is gone."""
+        """Handle one packet; return False if the host is gone."""
         data, ancillary, _, _ = self.control.recvmsg(wire.PACKET_BYTES, DESCRIPTOR_BYTES)
         if not data:
             return False
@@ -101,7 +102,7 @@ class Zygote:
     def spawn(self, number: int, connection: int) -> None:
         """Fork a standby, and give it the connection.
 
-        Where there is no room its connection is closed: the host then asks for another one.
+        If there is no room, its connection is closed, and the host asks for another.
         """
         for _ in range(FORK_TRIES):
             with contextlib.suppress(OSError):
@@ -118,7 +119,7 @@ class Zygote:
         code = wire.FAULT_EXIT_CODE
         try:
             if not self.in_container:
-                # In a container the end of PID 1 is the end of all.
+                # In a container everything ends with PID 1.
                 lockdown.die_with_parent()
             standby.serve(connection, self.base_bytes, self.prepared)
             code = 0
@@ -128,15 +129,13 @@ class Zygote:
     def end(self, number: int, patience_ms: int = 0) -> tuple[int, bool] | None:
         """End a standby and its process group, and reap it.
 
-        Most have ended by themselves when this is asked for. The host waits for nothing else
-        while it waits for this, so it may block.
+        Returns its exit code and whether it had to be killed; None if it was never forked. Most
+        have ended by themselves before. The host waits for nothing else meanwhile, so this may
+        block.
 
         Args:
-            number: of the standby.
-            patience_ms: how long it may take to end by itself.
-
-        Returns:
-            Its exit code, and whether it had to be killed; None for one that was never forked.
+            number: number of the standby.
+            patience_ms: milliseconds that it may take to end by itself.
         """
         pid = self.pids.pop(number, None)
         if pid is None:
@@ -150,10 +149,9 @@ class Zygote:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), not ended
 
     def reset(self, kept: Set[int] = frozenset()) -> None:
-        """End all standbys but those `kept`.
+        """End all standbys except those `kept`.
 
-        With none kept, in a container, it kills every process there is but PID 1: also one that
-        it does not know.
+        In a container, if none is kept, it kills every process except PID 1, even unknown ones.
         """
         if self.in_container and not kept:
             with contextlib.suppress(OSError):
@@ -168,12 +166,12 @@ class Zygote:
 
 
 def _ended(pid: int) -> bool:
-    """Whether a child has ended. It is not reaped, so that its id stays its own."""
+    """Whether a child has ended. It is not reaped, so its id is not reused."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def connect(arguments: list[str]) -> socket.socket:
-    """The control socket that the command line names."""
+    """Return the control socket that the command line names."""
     if arguments[:1] == ["--fd"]:
         return socket.socket(fileno=int(arguments[1]))
     control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -1,1 +1,1 @@
-"""NesTools: what its traces score."""
+"""NesTools: how its traces are scored."""

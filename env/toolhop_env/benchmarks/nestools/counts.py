@@ -1,9 +1,9 @@
-"""NesTools: what an answer has right, counted against the gold calls by two scorers.
+"""NesTools: the correct parts of an answer, counted against the gold calls by two scorers.
 
-Official reproduces the released code (evaluation/eval.py, option eval_para_error included), known
-bugs included: names of tools and of responses are not compared, order is that of neighbours,
-values earn a part of a point. Strict compares names too, takes a value for right or wrong, and
-asks for the order that the data flow needs.
+The official scorer reproduces the released code (evaluation/eval.py, with the option
+eval_para_error), known bugs included: it does not compare the names of tools and responses, it
+checks the order of neighbours only, and a value can earn partial credit. The strict scorer compares
+names too, gives no partial credit, and checks the order that the data flow needs.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from toolhop_env.benchmarks.nestools.values import Predicted, credit, same_value
 from toolhop_sandbox.outcome import JSON
 
 MARK = "API_call"
-"""What every placeholder of a response holds."""
+"""Text that every placeholder of a response contains."""
 UNKNOWN = "UNK"
-"""What a required parameter is given that the task says nothing of."""
+"""Value of a required parameter on which the task is silent."""
 ERRORS = (
     *("nest_error_omission", "nest_error_unfind", "nest_error_wrong_place"),
     *("nest_error_hallucination", "para_error_type", "para_error_extraction"),
     *("para_error_omission", "para_error_redundancy", "para_error_transformation"),
 )
-"""The official error counters; their option prints them as sums (paper section 5.5)."""
+"""The official error counters; the released option prints them as sums (paper section 5.5)."""
 
 TOOL_ERRORS = {
     "selection": "Another tool on offer stands where a gold call is missing, by gold call.",
@@ -36,11 +36,11 @@ TOOL_ERRORS = {
     "hallucination": "A call of a tool that is not on offer, by call.",
     "format": "The answer cannot be read as a list of calls.",
 }
-"""The five categories of tool errors (paper, section 5.5.1, which gives no counts)."""
+"""The five categories of tool errors (paper section 5.5.1, which gives no counts)."""
 
 
 class OfficialRaises(Exception):
-    """The official code ends with an exception at this answer; says which."""
+    """The official code raises an exception on this answer; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class NestedCall:
     id: int
     parameters: dict[str, JSON]
     responses: dict[str, str]
-    """Placeholder by response name, in the order of the tool's schema."""
+    """Placeholders by response name, in the order of the tool's schema."""
 
 
 @dataclass(slots=True)
 class Count:
-    """What was found of what was given and what was wanted."""
+    """Counts of correct, predicted and gold parts."""
 
     correct: float = 0.0
     predicted: int = 0
@@ -64,7 +64,7 @@ class Count:
 
     @property
     def whole(self) -> bool:
-        """Whether all is right, and nothing is too much."""
+        """Whether every part is correct, with none missing and none to spare."""
         return self.correct == self.predicted == self.gold
 
 
@@ -85,15 +85,15 @@ class Counts:
 
 @dataclass
 class Matching:
-    """Which predicted call stands for which gold call, as the answer is gone through."""
+    """The matching of predicted calls to gold calls, built up call by call."""
 
     gold: Sequence[NestedCall]
     predicted: Sequence[Predicted]
     matched: dict[int, int] = field(default_factory=dict)
-    """Place of the predicted call by the place of its gold call."""
+    """Index of the predicted call by the index of its gold call."""
 
     def producer(self, placeholder: object) -> tuple[int, str, int] | None:
-        """Of a gold placeholder: the call it comes from, and its response's name and place."""
+        """Return the gold call that produces a placeholder, and the response's name and index."""
         for call, one in enumerate(self.gold):
             for place, (name, text) in enumerate(one.responses.items()):
                 if text == placeholder:
@@ -102,7 +102,7 @@ class Matching:
 
 
 Value: TypeAlias = Callable[[Matching, int, JSON, object], float]
-"""The credit for a gold value, given the place of the predicted call and its value."""
+"""Returns the credit for a gold value, given the index of the predicted call and its value."""
 
 
 def nested(value: object) -> bool:
@@ -111,7 +111,7 @@ def nested(value: object) -> bool:
 
 
 def _text(value: object) -> str:
-    """Python's text of a value; empty for a number too long, or lists too deep, to be written."""
+    """Return the value as Python text; empty if its numbers are too long or its lists too deep."""
     try:
         return str(value)
     except (ValueError, RecursionError):
@@ -119,7 +119,7 @@ def _text(value: object) -> str:
 
 
 def nothing(gold: Sequence[NestedCall], order: int) -> Counts:
-    """The counts of an answer that cannot be read; `order` is how many ordered pairs are wanted."""
+    """Return the counts of an unreadable answer; `order` is the expected number of pairs."""
     values = [value for call in gold for value in call.parameters.values()]
     return Counts(
         Count(gold=len(gold)),
@@ -130,10 +130,10 @@ def nothing(gold: Sequence[NestedCall], order: int) -> Counts:
 
 
 def official(gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None) -> Counts:
-    """The counts of the official code; `predicted` is None where the format is invalid.
+    """Return the counts of the official code; `predicted` is None if the format is invalid.
 
     Raises:
-        OfficialRaises: the code stops at this answer.
+        OfficialRaises: the code raises on this answer.
     """
     counts = nothing(gold, len(gold) - 1)
     if predicted is None:
@@ -175,17 +175,17 @@ def _soft(matching: Matching, place: int, value: JSON, given: object) -> float:
 
 
 def _responses(call: Predicted) -> list[object]:
-    """The placeholders that a call names, as the official code takes them."""
+    """Return the placeholders that a call names, as the official code reads them."""
     found = call.get("responses")
     values = found.values() if isinstance(found, dict) else ()
     return [value if isinstance(value, str) else -1 for value in values]
 
 
 def strict(gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None) -> Counts:
-    """The counts of the strict scorer; `order` is of pairs of calls that depend on each other.
+    """Return the strict counts; `order` counts the pairs of calls where one depends on the other.
 
-    A pair counts as given where both its calls were made, and as right where the one that the
-    other depends on comes first.
+    A pair counts as predicted if both its calls were made, and as correct if the producing call
+    comes first.
     """
     matching = Matching(gold, predicted or ())
     edges = dependencies(gold)
@@ -196,14 +196,14 @@ def strict(gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None) ->
 
 
 def order_of(matching: Matching, edges: Collection[tuple[int, int]]) -> Count:
-    """Of the pairs of gold calls that depend on each other, those made, and those in order."""
+    """Count the dependent pairs of gold calls: in order, both made, and all."""
     places = matching.matched
     both = [(places[a], places[b]) for a, b in edges if a in places and b in places]
     return Count(sum(a < b for a, b in both), len(both), len(edges))
 
 
 def dependencies(gold: Sequence[NestedCall]) -> set[tuple[int, int]]:
-    """Pairs of gold calls of which the second has a response of the first as a value."""
+    """Return the pairs of gold calls in which the second uses a response of the first."""
     return {
         (source, call)
         for source, one in enumerate(gold)
@@ -226,7 +226,7 @@ def _same_call(one: NestedCall, call: Predicted) -> bool:
 
 
 def _exact(matching: Matching, place: int, value: JSON, given: object) -> float:
-    """1 or 0. Within lists and objects a reference counts as one too."""
+    """Return 1 if a value is right, else 0; references inside lists and objects are followed."""
     source = matching.producer(value) if isinstance(value, str) else None
     if source is not None:
         return float(_refers(matching, place, source, given))
@@ -240,7 +240,7 @@ def _exact(matching: Matching, place: int, value: JSON, given: object) -> float:
 
 
 def _refers(matching: Matching, place: int, source: tuple[int, str, int], given: object) -> bool:
-    """Whether a text names the response of an earlier call: by its name, or in a list its place."""
+    """Whether a text refers to the gold response: by name, or by index if responses are a list."""
     call, name, index = source
     for earlier in range(place - 1, -1, -1):
         found = matching.predicted[earlier].get("responses")
@@ -259,9 +259,9 @@ def match(
     same_call: Callable[[NestedCall, Predicted], bool],
     value: Value,
 ) -> None:
-    """Give each predicted call the open gold call that it fits best, and count what it has right.
+    """Match each predicted call to the best open gold call, and count its correct parts.
 
-    A call that fits none is counted as predicted, with its parameters.
+    A call that fits none counts as predicted, with its parameters.
     """
     counts.selection.predicted = len(matching.predicted)
     for place, call in enumerate(matching.predicted):
@@ -295,11 +295,11 @@ def _parameters(call: Predicted) -> dict[str, object]:
 def tool_errors(
     gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None, offered: Collection[str]
 ) -> dict[str, tuple[float, float] | None]:
-    """An answer's parts in `TOOL_ERRORS`, of calls matched strictly; no call is in two of them.
+    """Return the parts of `TOOL_ERRORS`, by strict matching; a call has at most one error.
 
     Args:
         gold: the gold calls.
-        predicted: the answer's calls; None where it cannot be read: then that is the one error.
+        predicted: the answer's calls; None if it cannot be read, which is then the only error.
         offered: names of the tools on offer.
     """
     if predicted is None:
@@ -324,10 +324,10 @@ def tool_errors(
 def errors(
     gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None, task: str
 ) -> Counter[str]:
-    """The official error counters, over the calls that were matched officially.
+    """Return the official error counters, over the calls as the official scorer matches them.
 
-    The counters of values go over references too: an answer that is right and numbers its
-    placeholders otherwise has "transformation" errors there.
+    The counters of values include references: a correct answer that numbers its placeholders
+    differently has "transformation" errors.
     """
     found: Counter[str] = Counter()
     matching = Matching(gold, predicted or ())

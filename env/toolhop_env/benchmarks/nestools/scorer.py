@@ -1,7 +1,7 @@
 """NesTools (Han et al. 2024): plan nested calls in one reply, with placeholders for responses.
 
-Each measure stands twice: official, as the released code counts, and strict. An official figure
-that the code would stop at is left out, and counted by `official_raises`.
+Each measure has two versions: official, as the released code counts, and strict. Where the code
+would raise, the official figure is left out and `official_raises` counts the episode.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item
 
 CALLS = "calls"
-"""The mode that is played by calls, with results that are made up (`stub`)."""
+"""The mode in which the agent makes real calls and results are made up (`stub`)."""
 STRICT = "strict_"
-"""What the names of the strict scorer's measures begin with."""
+"""Prefix of the strict scorer's measures."""
 COUNTED = {
     "selection": "A gold call was made",
     "order": "Two calls follow each other as they have to",
@@ -46,10 +46,10 @@ SHARES = {"p": ("P", "of those given"), "r": ("R", "of those wanted"), "f1": ("F
 
 
 def gold_calls(gold: JSON) -> list[NestedCall]:
-    """The calls in a trace's gold.
+    """Return the calls in a trace's gold.
 
     Raises:
-        ValueError: it has another form.
+        ValueError: the gold has another form.
     """
     match gold:
         case {"calls": list(calls)}:
@@ -59,7 +59,7 @@ def gold_calls(gold: JSON) -> list[NestedCall]:
 
 
 def gold_of(item: Item) -> JSON:
-    """An item's gold calls, under the names that its tools are shown by."""
+    """Return an item's gold calls, with the tool names shown to the agent."""
     names = {tool.facts.get("id"): name for name, tool in reversed([*item.tools.items()])}
     gold = item.gold["calls"]
     calls: list[JSON] = [
@@ -76,7 +76,7 @@ def gold_of(item: Item) -> JSON:
 
 
 def gold_types(gold: JSON) -> dict[str, dict[str, str]]:
-    """The types of the gold tools' responses, by id; none in traces that are older than them."""
+    """Return the response types of the gold tools, by id; empty for traces that lack them."""
     match gold:
         case {"types": dict(types)}:
             return {
@@ -89,7 +89,7 @@ def gold_types(gold: JSON) -> dict[str, dict[str, str]]:
 
 
 def _by_calls(trace: Trace) -> Values:
-    """Of a run by calls: strict values alone, as the official code has no such way."""
+    """Return the values in the mode `CALLS`: strict only, as the official code lacks this mode."""
     gold = trace.started.gold
     counts = stub.counts(gold_calls(gold), gold_types(gold), trace)
     found = _values(STRICT, counts, valid=True)
@@ -99,16 +99,16 @@ def _by_calls(trace: Trace) -> Values:
 
 
 def calls_right(trace: Trace) -> bool:
-    """Whether a run by calls made the gold calls and no others, by the strict scorer."""
+    """Whether a trace in the mode `CALLS` made exactly the gold calls, by the strict scorer."""
     gold = trace.started.gold
     return stub.counts(gold_calls(gold), gold_types(gold), trace).tree
 
 
 def score(trace: Trace, _: Answers) -> Values:
-    """The values of `MEASURES`, from the trace alone.
+    """Return the values of `MEASURES`, from the trace alone.
 
-    An episode that ended without a reply is skipped by the official code, as a request that
-    failed; strictly it is an answer that cannot be read.
+    The official code skips an episode that ended without a reply, as a failed request; the strict
+    scorer counts it as an unreadable answer.
     """
     if trace.started.mode == CALLS:
         return _by_calls(trace)
@@ -160,8 +160,8 @@ def _values(prefix: str, counts: Counts, *, valid: bool) -> dict[str, Parts | No
 
 
 def explain_gap(trace: Trace) -> str | None:
-    """What of the answer one scorer has as wholly right and the other has not; None where their
-    trees agree, or the official code stops.
+    """Return the first part that one scorer finds wholly correct and the other does not; None if
+    their trees agree or the official code raises.
     """
     if trace.started.mode == CALLS:
         return None
@@ -176,7 +176,7 @@ def explain_gap(trace: Trace) -> str | None:
 
 
 def given(trace: Trace) -> str | None:
-    """The plan; of a run by calls the calls that it made."""
+    """Return the plan; in the mode `CALLS`, the calls made."""
     if trace.started.mode != CALLS:
         return trace.final_text
     calls = stub.made_calls(trace)
@@ -184,13 +184,13 @@ def given(trace: Trace) -> str | None:
 
 
 def facets(gold: JSON) -> dict[str, str]:
-    """The groups of the paper's figures: depth of nesting, and structure with its arrows."""
+    """Return the groups of the paper's figures: nesting depth, and structure with its arrows."""
     calls = gold_calls(gold)
     return {"depth": str(depth(calls)), "structure": labelled(structure(calls))}
 
 
 def answer_text(gold: JSON) -> str:
-    """The gold answer as an agent would write it."""
+    """Return the gold answer as an agent would write it."""
     calls = gold_calls(gold)
     return json.dumps(
         [
@@ -253,11 +253,11 @@ MEASURES = (
 OFFICIAL_LISTS = "5 for each tool, the nearest by gte-large-en-v1.5"
 NOT_STATED = "not stated"
 LEAST_LISTED = 12
-"""Tools of an official list: at least two that are needed, and five distractors for each."""
+"""Minimum length of an official list: two needed tools and five distractors for each."""
 
 
 def _distractors(manifest: Manifest) -> str:
-    """Lists of the data's own are the official ones: they stand in its file of prompts alone."""
+    """Return how distractors were chosen; only the data's own long lists are official."""
     shown = str(settings_of(manifest).get("perturbation"))
     if "distractors=" in shown:
         return f"ours, {shown}"
@@ -269,7 +269,7 @@ def _distractors(manifest: Manifest) -> str:
 
 
 def _order(manifest: Manifest) -> str | None:
-    """Official lists are in the official order."""
+    """Return the tool order; None if the list is official, which implies the official order."""
     found = _distractors(manifest)
     return None if found in (OFFICIAL_LISTS, NOT_STATED) else setup.tool_order("").of(manifest)
 
@@ -291,8 +291,8 @@ OFFICIAL = (
     ),
     Condition("tool order", ("shuffled",), _order),
 )
-"""The released inference code, and sections 4.1 and B.2 of the paper. Its settings without types
-and without conjunctions have no released code."""
+"""The released inference code and sections 4.1 and B.2 of the paper. The paper's settings
+without types and without conjunctions have no released code."""
 
 BENCHMARK = Benchmark(
     name="nestools",

@@ -1,4 +1,4 @@
-"""NesTools: how deep an item's gold calls are nested, and which of the known structures they have.
+"""NesTools: the nesting depth of an item's gold calls, and which known structure they have.
 
 Both follow the released evaluation code (evaluation/structure.py).
 """
@@ -11,24 +11,24 @@ from collections.abc import Sequence
 from toolhop_env.benchmarks.nestools.counts import NestedCall
 
 OTHER = "other"
-"""The structure of calls that fit none of the patterns."""
+"""The structure of calls that match none of the patterns."""
 
 _PATTERNS = (
     "1>2 2>3 1", "1>2 1 3", "1>2 1>3 1", "1>2 1>3 2>3 1", "1 2 3", "2>3 1 2", "1>3 1 2",
     "1>3 2>3 1 2", "1>2 1>4 3>4 1 3", "1>2 1", "1 2", "1>2 2>3 3>4 1", "1>2 2>4 3>4 1 3",
     "1>3 1>4 2>3 2>4 1 2", "1>3 2>3 1 2 4", "1>3 2>4 1 2", "1>3 2>3 3>4 1 2", "1",
 )  # fmt: skip
-"""By the number that the code gives a structure: its edges from producer to consumer, and the
-calls that consume nothing; calls are counted from 1."""
+"""Structures, indexed by their number in the released code: edges from producer to consumer, and
+the calls that consume nothing; calls are counted from 1."""
 STRUCTURES = {frozenset(text.split()): number for number, text in enumerate(_PATTERNS)}
 
 
 def depth(gold: Sequence[NestedCall]) -> int:
-    """The longest way from response to parameter, in calls; 1 where nothing is nested."""
+    """Return the longest path from response to parameter, in calls; 1 if nothing is nested."""
     depths: list[int] = []
     for call in gold:
         values = [str(value) for value in call.parameters.values()]
-        # A placeholder counts wherever its text stands: API_call_1 in API_call_10 too.
+        # A placeholder counts wherever its text occurs: API_call_1 even in API_call_10.
         before = [
             deep
             for deep, one in zip(depths, gold, strict=False)
@@ -39,7 +39,7 @@ def depth(gold: Sequence[NestedCall]) -> int:
 
 
 def structure(gold: Sequence[NestedCall]) -> str:
-    """The number of the structure as text, or `OTHER`."""
+    """Return the structure's number as text, or `OTHER`."""
     producers = {text: n for n, call in enumerate(gold, 1) for text in call.responses.values()}
     found: set[str] = set()
     for number, call in enumerate(gold, 1):
@@ -51,7 +51,7 @@ def structure(gold: Sequence[NestedCall]) -> str:
 
 
 def labelled(number: str) -> str:
-    """A structure's number with its arrows, as the paper's figure 5 has them: ``9 (1→2)``."""
+    """Return a structure's number with its arrows, as in the paper's figure 5: ``9 (1→2)``."""
     if number == OTHER:
         return OTHER
     parts = _PATTERNS[int(number)].split()

@@ -1,10 +1,10 @@
-"""NesTools played by calls: what a tool that is only described returns, and what a run has right.
+"""NesTools with real calls: made-up results for tools that are only described, and the scoring.
 
-A result is made up: one value of the right type for each response, by the tool's id and the
-arguments. The same call always gives the same, and calls that mean the same (another case of a
-text, 2 and 2.0) too. So placeholders become values that a later call needs, and a call is right
-where its arguments equal the gold's, with the gold's own references resolved in the same way. It
-shows chaining over turns, and nothing of real tools.
+Each response gets a made-up value of the right type, derived from the tool's id and the arguments.
+Equal calls return equal results, and so do calls that mean the same (letter case, 2 and 2.0).
+Placeholders thus become values that a later call needs, and a call is correct if its arguments
+equal the gold's, whose references are resolved in the same way. This tests chaining over turns, not
+the use of real tools.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.model import Tool, canonical
 
 Types = Mapping[str, str]
-"""Type by response name, as the data has it."""
+"""Types by response name, as in the data."""
 
 
 def types_of(tool: Tool) -> dict[str, JSON]:
-    """The types of a tool's responses."""
+    """Return the types of a tool's responses."""
     given = tool.facts.get("responses")
     responses = given if isinstance(given, dict) else {}
     return {
@@ -45,7 +45,7 @@ def types_of(tool: Tool) -> dict[str, JSON]:
 
 
 def result(number: JSON, types: Types, arguments: Mapping[str, JSON]) -> dict[str, JSON]:
-    """What a call of the tool with the id `number` gives, by response name."""
+    """Return the result of calling the tool with the id `number`, by response name."""
     return {
         name: _value(name, kind, canonical([number, _even(dict(arguments)), name]))
         for name, kind in types.items()
@@ -53,7 +53,7 @@ def result(number: JSON, types: Types, arguments: Mapping[str, JSON]) -> dict[st
 
 
 def _even(value: JSON) -> JSON:
-    """The same for values that mean the same."""
+    """Normalise a value: values that mean the same become equal."""
     if isinstance(value, str):
         return " ".join(value.casefold().split())
     if isinstance(value, list):
@@ -75,7 +75,7 @@ def _value(name: str, kind: str, seed: str) -> JSON:
 
 
 class Stub:
-    """Answers calls of described tools by `result`."""
+    """A responder that answers calls of described tools with `result`."""
 
     async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
         """See `toolhop_env.responders.Responder.respond`."""
@@ -84,11 +84,11 @@ class Stub:
 
 
 def resolved(gold: Sequence[NestedCall], types: Mapping[str, Types]) -> list[dict[str, JSON]]:
-    """The gold calls' arguments, their references replaced by what the calls before give.
+    """Return the gold calls' arguments, with references replaced by the results of earlier calls.
 
     Args:
-        gold: the calls in order.
-        types: of the responses, by the tool's id as text.
+        gold: the calls, in order.
+        types: response types, by the tool's id as text.
     """
     known = _known(gold, types)
     return [
@@ -97,7 +97,7 @@ def resolved(gold: Sequence[NestedCall], types: Mapping[str, Types]) -> list[dic
 
 
 def _known(gold: Sequence[NestedCall], types: Mapping[str, Types]) -> dict[str, JSON]:
-    """What the gold calls give, by placeholder."""
+    """Return the results of the gold calls, by placeholder."""
     known: dict[str, JSON] = {}
     for call in gold:
         arguments = {name: _filled(value, known) for name, value in call.parameters.items()}
@@ -115,15 +115,15 @@ def _filled(value: JSON, known: Mapping[str, JSON]) -> JSON:
 
 
 def made_calls(trace: Trace) -> list[Call]:
-    """The calls that ran, in order. One that does not fit its schema did not run."""
+    """Return the calls that ran, in order; a call that does not fit its schema did not run."""
     return [one.verdict for one in trace.calls if isinstance(one.verdict, Call)]
 
 
 def counts(gold: Sequence[NestedCall], types: Mapping[str, Types], trace: Trace) -> Counts:
-    """The strict counts of a run by calls: arguments against the gold's resolved ones.
+    """Return the strict counts in the mode `CALLS`, comparing arguments with the resolved gold.
 
-    A parameter counts as a reference that was given where it is right as one, or where it has a
-    value that an earlier call returned; a truth value tells nothing of where it came from.
+    A parameter counts as a predicted reference if it correctly resolves one, or if its value was
+    returned by an earlier call; truth values are ignored, as they do not show their origin.
     """
     ids = {call.name: call.id for call in gold}
     calls = made_calls(trace)
@@ -148,7 +148,7 @@ def counts(gold: Sequence[NestedCall], types: Mapping[str, Types], trace: Trace)
 def _references(
     matching: Matching, resolving: Mapping[str, JSON], trace: Trace
 ) -> set[tuple[int, str]]:
-    """Place and parameter of each value that refers to a result."""
+    """Return the call index and parameter of each value that refers to a result."""
     hits = {
         (place, name)
         for number, place in matching.matched.items()

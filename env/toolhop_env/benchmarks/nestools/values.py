@@ -1,7 +1,7 @@
-"""NesTools: reading an answer, and whether a value of it is right, by two scorers.
+"""NesTools: reading an answer, and comparing its values with the gold by two scorers.
 
-The official one follows the released evaluation code (hhan1018/NesTools, evaluation/utils.py);
-its texts are compared by ROUGE-L of the package rouge 1.0.1. The paper does not describe that.
+The official scorer follows the released evaluation code (hhan1018/NesTools, evaluation/utils.py),
+which compares texts by ROUGE-L of the package rouge 1.0.1. The paper does not describe this.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from toolhop_tools.answers import same_answer
 from toolhop_tools.dates import whole_date
 
 Predicted = dict[str, object]
-"""A call as the agent wrote it: any Python literal may stand in it."""
+"""A call as the agent wrote it; values may be any Python literal."""
 
 FIELDS = ("api_name", "api_id", "parameters")
 
 
 def literal(text: str) -> object:
-    """The value of the text from the first ``[`` to the last ``]``: a Python literal, else JSON.
+    """Parse the text from the first ``[`` to the last ``]`` as a Python literal, else as JSON.
 
     Raises:
         ValueError: it is neither.
@@ -32,7 +32,7 @@ def literal(text: str) -> object:
     within = text[first : last + 1] if 0 <= first < last else ""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of an escape that Python does not know
+            warnings.simplefilter("ignore")  # warnings about unknown escapes
             return ast.literal_eval(within)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         try:
@@ -42,7 +42,7 @@ def literal(text: str) -> object:
 
 
 def calls_in(text: str | None) -> list[Predicted] | None:
-    """The calls of an answer; None where its format is invalid: one bad call voids them all."""
+    """Return the calls of an answer; None if any part of it has an invalid format."""
     try:
         found = literal(text or "")
     except ValueError:
@@ -58,9 +58,9 @@ def calls_in(text: str | None) -> list[Predicted] | None:
 
 
 def soft_score(gold: object, given: object) -> float:
-    """The official credit for a value, 0 to 1: equality, else words in common.
+    """Return the official credit for a value, 0 to 1: 1 if equal, else by shared words.
 
-    Equal texts score 1, and texts that differ in case alone 0.999999995: so the formula is.
+    Texts that differ only in case score 0.999999995, an artefact of the formula.
 
     Raises:
         ValueError: a text has no words; the official code gives such a value 0.
@@ -88,7 +88,7 @@ def _key(name: object) -> str:
 
 
 def credit(gold: object, given: object) -> float:
-    """`soft_score`; 0 where it raises."""
+    """Return `soft_score`, or 0 if it raises."""
     try:
         return soft_score(gold, given)
     except (ValueError, RecursionError):
@@ -96,7 +96,7 @@ def credit(gold: object, given: object) -> float:
 
 
 def rouge_l(given: str, gold: str) -> float:
-    """ROUGE-L's F over texts whose sentences end with a dot, each word counted once.
+    """Return ROUGE-L's F over sentences that end with a full stop, counting each word once.
 
     Raises:
         ValueError: a text has no sentence.
@@ -111,12 +111,12 @@ def rouge_l(given: str, gold: str) -> float:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    # A sentence of blanks alone is one empty word there.
+    # In the package a blank sentence is one empty word.
     return [" ".join(part.split()).split(" ") for part in text.split(".") if part]
 
 
 def _common(gold: Sequence[str], given: Sequence[str]) -> list[str]:
-    """One longest common subsequence; which one of several is as in the package."""
+    """Return a longest common subsequence, with ties broken as in the package."""
     lengths = [[0] * (len(given) + 1) for _ in range(len(gold) + 1)]
     for row, one in enumerate(gold, 1):
         for column, other in enumerate(given, 1):
@@ -145,7 +145,7 @@ _SUFFIXES = {
 
 
 def iso_date(text: str) -> str:
-    """``May 12th, 2022`` as ``2022-05-12``; any other text as it is, other notations too."""
+    """Convert ``May 12th, 2022`` to ``2022-05-12``; return any other text unchanged."""
     found = _DATE.fullmatch(text)
     if found is None or (found[3] and int(found[2]) not in _SUFFIXES[found[3]]):
         return text
@@ -157,9 +157,10 @@ def iso_date(text: str) -> str:
 
 
 def same_value(gold: object, given: object) -> bool:
-    """Strictly: numbers by value, texts without case and surrounding blanks, dates as dates.
+    """Compare strictly: numbers by value, texts without case and outer blanks, dates as dates.
 
-    Lists are equal place by place, objects key by key. Yes and no are not numbers, and no text is.
+    Lists are compared item by item, objects key by key. A boolean never equals a number, nor a
+    number a text.
     """
     if isinstance(gold, str) and isinstance(given, str):
         date = whole_date(gold)

@@ -1,1 +1,1 @@
-"""RelyToolBench: what its traces score."""
+"""RelyToolBench: how its traces are scored."""

@@ -1,7 +1,7 @@
 """RelyToolBench's questions answered by rules: the judge `mechanical`, which needs no model.
 
-A rule answers what it can show and is Unsure of the rest. An unsure call counts as clean
-officially; `hallucination_most` has it as hallucinated, so that the two bound the rate.
+A rule answers what it can show, and otherwise answers Unsure. Officially an unsure call counts as
+clean; `hallucination_most` counts it as hallucinated, so the two measures bound the rate.
 """
 
 from __future__ import annotations
@@ -28,41 +28,44 @@ from toolhop_tools.model import canonical
 from toolhop_tools.words import as_text, runs, scalars
 
 SHORT_WORDS, RUN_WORDS = 6, 5
-"""A value of a result is cited as a whole up to so many words; of a longer text a run is."""
+"""Result values of up to SHORT_WORDS words must be cited whole; RUN_WORDS in a row suffice for
+longer ones."""
 LEAST_LETTERS, LEAST_DIGITS = 4, 2
-"""A word or number that is shorter stands in too many texts to show where it is from."""
+"""Minimum size of a word or number that can show its origin; shorter ones occur in too many
+texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a rule says, and why."""
+    """A rule's verdict and its reason."""
 
     verdict: str
     reason: str
 
     @property
     def answer(self) -> JSON:
-        """As a judge gives it."""
+        """The verdict in the form of a judge's answer."""
         return {"reason": self.reason, "verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the rules know of an episode besides a question's inputs."""
+    """What the rules know of an episode beyond a question's inputs."""
 
     asked: Conversation
     rules: Rules
     relevant: frozenset[str]
-    """Tools that the query needs, as the data names them."""
+    """Tools that the query needs, according to the data."""
     hidden: bool
-    """Whether the query lacks values that its tools require (a set with missing arguments)."""
+    """Whether the query omits values that its tools require (a set with missing arguments)."""
     answer: str = ""
-    """Where it is known (`toolhop_tools.benchmarks.relytoolbench.reader.KnownGold`)."""
+    """Known answer to the query (`toolhop_tools.benchmarks.relytoolbench.reader.KnownGold`);
+    empty if none."""
     calls: Sequence[Mapping[str, Any]] = ()
-    """The calls that lead to it, where they are known."""
+    """Calls that lead to the answer, if known."""
 
     def judge(self, kind: Kind, inputs: Mapping[str, Any]) -> Verdict:
-        """The verdict on a question."""
+        """Return the verdict on a question."""
         match kind:
             case Kind.RELEVANCE:
                 needed = inputs["tool"]["name"] in self.relevant
@@ -78,11 +81,11 @@ class Evidence:
     def _truthful(
         self, history: str, tool: Mapping[str, Any], arguments: Mapping[str, JSON]
     ) -> Verdict:
-        """Whether each value stems from the history or the tool's document.
+        """Judge whether each value comes from the history or the tool's document.
 
-        What a required parameter was given from nowhere is made up where it has a digit, as an id,
-        or where the query hides what is required. Other words may be a paraphrase or common
-        knowledge, and optional values a choice.
+        A required value with no source is made up if it has a digit, as an id has, or if the query
+        hides required values. Other words may be paraphrase or common knowledge, and optional
+        values a choice.
         """
         known, doubts = Known(f"{history}\n{tool['description']}"), list[str]()
         shapes, required = tool["parameters"]["properties"], tool["parameters"]["required"]
@@ -103,7 +106,7 @@ class Evidence:
         return Verdict("Truthful", "each value stands in the history or in the tool's document")
 
     def _follows(self, tool: str, name: str, value: JSON) -> bool:
-        """Whether a known call gives a parameter this value, and not out of an earlier result."""
+        """Whether a known call gives a parameter this value other than from an earlier result."""
         return any(
             name in one["arguments"]
             and name not in one["from_results"]
@@ -113,11 +116,9 @@ class Evidence:
         )
 
     def _status(self) -> Verdict:
-        """Whether the answer is the known one; else whether it takes up a result of each tool that
-        the query needs.
+        """Judge the answer by the known answer, else by its use of each needed tool's results.
 
-        Where no call was well made there is nothing to go by, nor is there where only some of the
-        tools were used.
+        The verdict is Unsure if no call was well formed, or if only some of the tools were used.
         """
         text = self.asked.final_answer
         if "give_up" in text:
@@ -139,7 +140,7 @@ class Evidence:
         return Verdict("Unsure", f"it has no value of a result of {', '.join(left) or 'any tool'}")
 
     def _rests_on(self, used: Sequence[ToolCall]) -> Verdict:
-        """Whether the answer has a value of these calls' results that no other call gave."""
+        """Judge whether the answer has a value that only these calls returned."""
         others = {value for one in self.asked.calls if one not in used for value in _values(one)}
         if found := {value for one in used for value in self._cited(one)} - others:
             return Verdict("Relevant", f"the answer has {' '.join(min(found))}")
@@ -150,14 +151,14 @@ class Evidence:
         return known and format_reason(call, self.rules) is Reason.NONE
 
     def _cited(self, call: ToolCall) -> set[Words]:
-        """The values of a call's result that the answer has and the query has not."""
+        """Return the values of a call's result that are in the answer but not in the query."""
         answer = plain_words(_spoken(self.asked.final_answer))
         query = plain_words(self.asked.query)
         return {value for value in _values(call) if runs(value, answer) and not runs(value, query)}
 
 
 def says(text: str, answer: str) -> bool:
-    """Whether a text has an answer: its words in a row, or its date in another notation."""
+    """Whether a text contains an answer: its words in a row, or its date in another notation."""
     wanted = plain_words(answer)
     if not wanted:
         return answer.casefold() in text.casefold()
@@ -167,7 +168,7 @@ def says(text: str, answer: str) -> bool:
 
 
 def result_of(call: ToolCall) -> JSON:
-    """What a call gave; None where it reports an error or gives nothing."""
+    """Return a call's result; None if it reports an error or is empty."""
     found = parsed(call)
     if not isinstance(found, dict):
         return call.response or None
@@ -175,7 +176,7 @@ def result_of(call: ToolCall) -> JSON:
 
 
 def _values(call: ToolCall) -> set[Words]:
-    """What of a call's result can be recognised in an answer, as words."""
+    """Return the parts of a call's result that can be recognised in an answer, as words."""
     found: set[Words] = set()
     for _, leaf in scalars(_opened(result_of(call))):
         each = plain_words(as_text(leaf))
@@ -188,7 +189,7 @@ def _values(call: ToolCall) -> set[Words]:
 
 
 def _opened(value: JSON) -> JSON:
-    """A text that holds JSON, or a value as Python writes it, as that value."""
+    """Parse a text that holds a list or object; return other values unchanged."""
     if not isinstance(value, str):
         return value
     for read in (json.loads, ast.literal_eval):
@@ -209,7 +210,7 @@ def _digits(word: str) -> int:
 
 
 def _spoken(text: str) -> str:
-    """What of the arguments of Finish the user reads."""
+    """Return the part of Finish's arguments that the user reads."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -218,7 +219,7 @@ def _spoken(text: str) -> str:
 
 
 def _schema_values(shape: Mapping[str, Any], *, example: bool) -> str:
-    """What a parameter's schema says of its values; its example only where that is a default."""
+    """Return the values that a parameter's schema mentions; its example only if `example`."""
     names = ("description", "enum", "default", *(("example_value",) if example else ()))
     leaves = (leaf for name in names for _, leaf in scalars(shape.get(name)))
     return "\n".join(as_text(leaf) for leaf in leaves if leaf is not None)

@@ -1,4 +1,4 @@
-"""RelyToolBench's measures, its totals, and what its published figures were made with."""
+"""RelyToolBench's measures, its totals, and the settings of its published figures."""
 
 from __future__ import annotations
 
@@ -133,11 +133,11 @@ TOTALS = (
     ),
     Total("all sets", "The mean of the means of all sets.", TOTALLED, over="set"),
 )
-"""As the official tables: each set has the same weight, whatever its size."""
+"""Totals as in the official tables: each set has the same weight, whatever its size."""
 
 
 def _data_option(name: str, default: str) -> Callable[[Manifest], str]:
-    """What follows the data's path as an option."""
+    """Return a reader of an option in the query string of the data's path."""
 
     def of(manifest: Manifest) -> str:
         _, _, query = str(settings_of(manifest).get("data")).partition("?")
@@ -147,7 +147,7 @@ def _data_option(name: str, default: str) -> Callable[[Manifest], str]:
 
 
 def _replies(manifest: Manifest) -> str:
-    """Where replies of services come from, in the order in which they are looked for."""
+    """Return the sources of services' replies, in the order in which they are tried."""
     recorded = ["recorded"] if _data_option("replies", "")(manifest) else []
     simulator = settings_of(manifest).get("simulator")
     simulated = [f"made up by {simulator}"] if simulator else []
@@ -182,4 +182,4 @@ OFFICIAL = (
     setup.setting("judge_votes", 1),
     setup.always("the judge's prompts", "in our words", "those of the release"),
 )  # fmt: skip
-"""The released code, and section 4.1 of the paper."""
+"""The settings in the released code and in section 4.1 of the paper."""

@@ -1,8 +1,8 @@
 """RelyToolBench's rules: which calls are hallucinated, and whether an answer passes.
 
 Official: `X-LANCE/ToolHallucination`, toolbench/tooleval, at commit f89158c471c8, known bugs
-included. What the rules leave to a judge they ask by `Ask`; one rule set serves the official
-scorer and a strict one (`Rules`).
+included. Questions left to a judge go through `Ask`; the same rules serve the official scorer and a
+strict one (`Rules`).
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from typing import TypeAlias
 from toolhop_sandbox.outcome import JSON
 
 NOT_COUNTED = frozenset({"Finish", "TalkToUser"})
-"""Calls that are not tool calls."""
+"""Functions whose calls do not count as tool calls."""
 
 
 class Kind(StrEnum):
-    """What a judge is asked. The verdicts are those of the official judge."""
+    """Kinds of question for the judge. The verdicts are the official judge's."""
 
     RELEVANCE = "tool_relevance"
-    """Relevant, Irrelevant or Unsure: is a tool of use for the query?"""
+    """Relevant, Irrelevant or Unsure: is a tool useful for the query?"""
     TRUTHFULNESS = "calling_truthfulness"
     """Truthful, Untruthful or Unsure: do a call's values come from the user or from results?"""
     STATUS = "answer_status"
     """Solved, Unsolved or Unsure: does the answer solve the query?"""
     PARSED_STATUS = "parse_answer_status"
-    """The same, from the whole conversation: asked where the first is unsure."""
+    """The question of `STATUS` about the whole conversation, asked if that verdict is Unsure."""
     ANSWER_RELEVANCE = "answer_relevance"
     """Relevant, Irrelevant or Unsure: does the answer rest on hallucinated calls?"""
 
 
 Ask: TypeAlias = Callable[[Kind, Mapping[str, JSON]], str]
-"""The judge's verdict on inputs of a kind."""
+"""Returns the judge's verdict on a question, given its kind and inputs."""
 
 
 class Reason(StrEnum):
-    """What is wrong with a call, the first that applies; the official names."""
+    """The first fault that applies to a call, under its official name."""
 
     NAME = "tool_name_hallucination"
     RELEVANCE = "tool_relevance_hallucination"
@@ -63,7 +63,7 @@ TYPES: Mapping[str, frozenset[Reason]] = {
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call as the official files have it."""
+    """A call in the form of the official files."""
 
     name: str
     arguments: str
@@ -72,34 +72,34 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What an agent did about a query."""
+    """An agent's conversation about one query."""
 
     query: str
     calls: Sequence[ToolCall]
-    """Tool calls, without those of `NOT_COUNTED`."""
+    """Tool calls, without calls of the functions in `NOT_COUNTED`."""
     final_answer: str
-    """The arguments of Finish as written; a last text where there was no Finish."""
+    """Arguments of Finish as written; without Finish, the last text."""
     finished: bool
     """Whether the last call is Finish."""
     whole: JSON
-    """All of it, for the judge of `Kind.PARSED_STATUS`."""
+    """The whole conversation, for the question `Kind.PARSED_STATUS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How calls are judged."""
+    """Settings by which calls are judged."""
 
     functions: Mapping[str, Mapping[str, JSON]]
-    """What was on offer, by name: ``description`` and ``parameters``, as shown."""
+    """Functions on offer, by name: ``description`` and ``parameters``, as shown."""
     judges_relevance: bool
-    """Official: only of sets with unmatched tools."""
+    """Whether to judge the relevance of tools; officially only in sets with unmatched tools."""
     strict: bool = False
     numbers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Strict: by tool its parameters that take any number, whatever the schema shows."""
+    """Parameters by tool that accept any number whatever their schema shows; used if strict."""
 
 
 def judged_calls(asked: Conversation, rules: Rules, ask: Ask) -> list[Reason]:
-    """What is wrong with each tool call, in order."""
+    """Return the fault of each tool call, in order."""
     irrelevant = set()
     if rules.judges_relevance:
         for name in dict.fromkeys(call.name for call in asked.calls):
@@ -127,7 +127,7 @@ def judged_calls(asked: Conversation, rules: Rules, ask: Ask) -> list[Reason]:
 def _reason(
     call: ToolCall, before: Sequence[ToolCall], rules: Rules, irrelevant: set[str]
 ) -> Reason:
-    """What is wrong with a call that a judge is not needed for, irrelevant tools known."""
+    """Return a call's fault as far as rules can tell, given the irrelevant tools."""
     if call.name not in rules.functions:
         return Reason.NAME
     if call.name in irrelevant:
@@ -138,7 +138,7 @@ def _reason(
 
 
 def format_reason(call: ToolCall, rules: Rules) -> Reason:
-    """What is wrong with a call's arguments, values apart."""
+    """Return the fault in a call's arguments, except for invented values."""
     try:
         arguments = json.loads(call.arguments)
     except (ValueError, RecursionError):
@@ -174,7 +174,7 @@ _STRICT_TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def _officially(value: object, kind: str) -> bool:
-    """Any other type word fits nothing; true fits an integer."""
+    """Whether a value fits an official type; unknown types fit nothing, True is an integer."""
     return kind in _OFFICIAL_TYPES and isinstance(value, _OFFICIAL_TYPES[kind])
 
 
@@ -187,7 +187,7 @@ def _strictly(value: object, kind: str) -> bool:
 
 
 def _names(found: JSON) -> list[str]:
-    """Names in a schema's list; official lists begin with an empty one."""
+    """Return the names in a schema's list; official lists begin with an empty name."""
     return [str(one) for one in found if one != ""] if isinstance(found, list) else []
 
 
@@ -201,7 +201,7 @@ def _tool(name: str, rules: Rules) -> dict[str, JSON]:
 
 
 def parsed(call: ToolCall) -> JSON:
-    """The response as JSON; None where it is none, or no object."""
+    """Return the response parsed as JSON; None if it is not a JSON object."""
     try:
         value: JSON = json.loads(call.response)
     except (ValueError, RecursionError):
@@ -217,17 +217,17 @@ def _response(call: ToolCall) -> str:
 
 
 def answer_status(asked: Conversation, ask: Ask) -> str:
-    """Solved, Unsolved or Unsure. Without Finish nothing is solved, and no judge is asked."""
+    """Return Solved, Unsolved or Unsure; without Finish it is Unsolved and no judge is asked."""
     if not asked.finished:
         return "Unsolved"
     return judged_status(asked, ask)
 
 
 def judged_status(asked: Conversation, ask: Ask) -> str:
-    """The status of a conversation's final answer, whether or not it ended with Finish.
+    """Return the status of the final answer, whether or not the conversation ended with Finish.
 
-    Giving up to ask the user goes to the judge like an answer; the other two ways to give up do
-    not.
+    An answer that gives up to ask the user goes to the judge; the other two ways of giving up are
+    Unsolved.
     """
     text = asked.final_answer
     if not text or "give_up_and_restart" in text or "give_up_and_change_tools" in text:
@@ -243,7 +243,7 @@ def answer_hallucinated(
 ) -> bool:
     """Whether an answer that may solve the task rests on hallucinated calls.
 
-    Officially an answer without any call is hallucinated; strictly there is nothing it rests on.
+    Officially an answer without calls is hallucinated; strictly it is not.
     """
     if status not in ("Solved", "Unsure"):
         return False
@@ -269,7 +269,7 @@ def _gave_no_error(call: ToolCall) -> bool:
 
 
 def passed(status: str, *, finished: bool, solvable: bool) -> str:
-    """Passed, Failed or Unsure; what cannot be solved passes by whatever ends in Finish."""
+    """Return Passed, Failed or Unsure; an unsolvable task passes if it ends with Finish."""
     if not finished:
         return "Failed"
     if status == "Solved" or not solvable:
@@ -278,17 +278,19 @@ def passed(status: str, *, finished: bool, solvable: bool) -> str:
 
 
 WORTH: Mapping[str, float] = {"Passed": 1.0, "Unsure": 0.5, "Failed": 0.0}
-"""What a pass counts in a rate."""
+"""What each result contributes to a pass rate."""
 
 
 def utility(result: str, *, hallucinated: bool, calls: int, solvable: bool, most: int) -> float:
-    """Reward less cost (paper section 2.2.2, as coded): -10 for a hallucinated answer, else 20 for
-    a pass and 10 for an unsure one; a call costs 1, the first of a solvable task nothing.
+    """Return reward minus cost (paper section 2.2.2, as coded).
+
+    The reward is -10 for a hallucinated answer, else 20 for a pass and 10 for an unsure one. Each
+    call costs 1, except the first call of a solvable task.
 
     Args:
         result: Passed, Failed or Unsure.
         hallucinated: whether the answer rests on hallucinated calls.
-        calls: tool calls.
+        calls: number of tool calls.
         solvable: whether the task can be solved.
         most: the highest cost of a solvable task: 9 by the code, 10 by the paper.
     """

@@ -1,1 +1,1 @@
-"""Scenarios: what its traces score."""
+"""Scenarios: how its traces are scored."""

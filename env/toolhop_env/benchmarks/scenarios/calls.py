@@ -1,8 +1,8 @@
-"""Which calls of an episode are hallucinated, by schema, execution and where each value came from.
+"""Which calls of an episode are hallucinated, by schema, execution and the origin of each value.
 
-Five types, as RelyToolBench's paper has them but for the first two, which it takes together. A
-finding is clean, hallucinated, or unknown: then only somebody who reads the call can tell. No
-judge is asked here.
+The five types are those of RelyToolBench's paper, which merges the first two. A finding is clean,
+hallucinated, or unknown, in which case only a reader of the call can decide. No judge is asked
+here.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from toolhop_tools.words import as_text, runs, scalars
 
 
 class Type(StrEnum):
-    """What is made up, in the order in which a call is counted under one."""
+    """Types of hallucination; a call counts under the first that applies."""
 
     NAME = "name"
-    """No tool on offer has the name."""
+    """No tool on offer has this name."""
     RELEVANCE = "relevance"
     """The tool is of no use for the task."""
     TIMING = "timing"
-    """The call was made before and gave the same, or it has what only a later hop gives."""
+    """The call repeats one with the same result, or uses a value that only a later hop returns."""
     FORMAT = "format"
-    """The arguments are not as the schema says."""
+    """The arguments do not fit the schema."""
     CONTENT = "content"
-    """A value comes from nowhere."""
+    """A value has no source."""
 
 
 class Finding(StrEnum):
-    """What is said of a call."""
+    """Verdict on a call."""
 
     CLEAN = "clean"
     UNKNOWN = "unknown"
@@ -55,43 +55,43 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A call with what was found, and the doubts."""
+    """A call, the verdict on it, and the reason."""
 
     call: Called
     finding: Finding
     type: Type | None = None
-    """Of what is hallucinated or in doubt; None for a clean call."""
+    """Type of the hallucination or doubt; None for a clean call."""
     why: str = ""
     argument: str = ""
-    """The path of the value that it is about; empty for none."""
+    """Path of the value in question; empty if none."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What the rules need of the item: its gold in a trace."""
+    """What the rules need of an item, from its gold in a trace."""
 
     question: str
     hops: Sequence[tuple[str, str, str]]
-    """By hop: tool, sub-question, answer."""
+    """Tool, sub-question and answer of each hop."""
     tools: Mapping[str, Mapping[str, Any]]
-    """By name: ``description`` and ``parameters``, of tools on offer and held back; ``unread``: the
-    parameters of which any value does."""
+    """Tools on offer or held back, by name: ``description`` and ``parameters``; ``unread`` lists
+    the parameters for which any value will do."""
     acts: frozenset[str]
     """Names of the tools that act on the episode."""
     label: Label
     unmatched: bool
-    """No tool on offer is of use."""
+    """Whether no tool on offer is of use."""
     hazard: bool
-    """A tool may fail, or be wrong."""
+    """Whether a tool may fail or return something wrong."""
     arguments: Sequence[Mapping[str, JSON]]
-    """Of the hops' proven calls; empty where none is known."""
+    """Arguments of the hops' proven calls; empty where unknown."""
     unsaid: Mapping[str, frozenset[Words]]
-    """By tool: values of its proven calls, as words, that neither the question nor an earlier
-    answer says: nobody can be asked to know them."""
+    """Values of each tool's proven calls, as words, that neither the question nor an earlier
+    answer mentions, so that nobody can be expected to know them."""
 
     @cached_property
     def answers(self) -> list[str]:
-        """Of the hops, with the parts of those that are lists."""
+        """The hops' answers, with the items of answers that are lists."""
         found = [answer for _, _, answer in self.hops]
         for answer in [*found]:
             try:
@@ -105,14 +105,14 @@ class Task:
 def unsaid_in(
     question: str, answers: Sequence[str], arguments: Mapping[str, JSON]
 ) -> frozenset[Words]:
-    """Values of a call, as words, that neither the question nor earlier answers say."""
+    """Return the words of a call's values that neither question nor answers mention."""
     said = Known("\n".join([question, *answers]))
     texts = (as_text(value) for _, value in scalars(dict(arguments)))
     return frozenset(plain_words(text) for text in texts if not said.holds(text))
 
 
 def judged_calls(trace: Trace, task: Task) -> list[Judged]:
-    """What is found of each call of a tool, in order; actions of the episode are no such calls."""
+    """Return the verdict on each tool call, in order; actions on the episode are not tool calls."""
     sources, found, before = [Source(task.question)], list[Judged](), list[Called]()
     calls = trace.calls
     for call in calls:
@@ -120,16 +120,16 @@ def judged_calls(trace: Trace, task: Task) -> list[Judged]:
             found.append(_judged(call, before, calls, trace, task, sources))
             before.append(call)
         elif call.action is EpisodeAction.CHANGE_TOOLS:
-            continue  # it brings documents, and a document says nothing
+            continue  # it returns documents, which are no source of values
         sources.append(_source(call, task))
     return found
 
 
 def _source(call: Called, task: Task) -> Source:
-    """What a call's answer said: the feedback, and the values of the result as plain texts.
+    """Return what a call's answer said: the feedback, and the values of the result as plain texts.
 
-    What the agent's own question suggests to the user does not become known by that, unless it is
-    what the user was to be asked for.
+    A value that the agent itself suggests to the user does not become known that way, unless it is
+    one that the user was to be asked for.
     """
     own = _given(call, task)
     if call.action is EpisodeAction.ASK_USER:
@@ -143,7 +143,7 @@ def _source(call: Called, task: Task) -> Source:
 
 
 def _given(call: Called, task: Task) -> tuple[Words, ...]:
-    """A call's values as words; all that it has, where it was not accepted."""
+    """Return a call's values as words; the raw arguments if the call was not accepted."""
     if isinstance(call.verdict, Call):
         texts = [as_text(value) for _, value in scalars(dict(call.verdict.arguments))]
     else:
@@ -161,7 +161,7 @@ def _judged(
     task: Task,
     sources: Sequence[Source],
 ) -> Judged:
-    """The first type that is hallucinated; else the first in doubt."""
+    """Return the first hallucination found, else the first doubt, else clean."""
     doubt = Judged(call, Finding.CLEAN)
     for one in _findings(call, before, calls, trace, task, sources):
         if one.finding is Finding.HALLUCINATED:
@@ -207,7 +207,7 @@ def _unknown_name(call: Called, task: Task) -> bool:
 
 
 def _detour(call: Called, calls: Sequence[Called], trace: Trace, task: Task) -> bool:
-    """Whether it succeeds with a tool of no hop, and nothing uses the result."""
+    """Whether a successful call uses a tool of no hop and its result is never used."""
     if any(call.raw.name == tool for tool, _, _ in task.hops) or call.error is not None:
         return False
     after = [one for one in calls if one.turn > call.turn]
@@ -215,7 +215,7 @@ def _detour(call: Called, calls: Sequence[Called], trace: Trace, task: Task) -> 
 
 
 def _used(call: Called, arguments: Iterable[str], trace: Trace) -> bool:
-    """Whether a value of the result stands in later arguments or in a later text."""
+    """Whether a value of the result occurs in later arguments or in a later text."""
     if not isinstance(call.outcome, Returned):
         return False
     texts = [one.reply.content for one in trace.replies if one.turn > call.turn]
@@ -225,8 +225,10 @@ def _used(call: Called, arguments: Iterable[str], trace: Trace) -> bool:
 
 
 def _repeated(call: Called, before: Sequence[Called], task: Task) -> Finding | None:
-    """The same call with the same result. What failed in running may be tried again, and where a
-    tool may be wrong a result may be checked.
+    """Judge a repeated call with the same result; None if it is not one.
+
+    A call that failed while running may be retried, and a result may be checked if a tool may be
+    wrong.
     """
     key = _key(call)
     if not any(_key(one) == key and one.feedback == call.feedback for one in before):
@@ -262,7 +264,9 @@ def _of_values(
         if heard.holds(leaf.value):
             continue
         value = _Unsaid(leaf, leaf.path[0] in required, verdict.tool, tool["description"])
-        right = solved and value.required and len(leaf.path) == 1  # one of a list may not matter
+        right = (
+            solved and value.required and len(leaf.path) == 1
+        )  # a single list item may not matter
         found = _unsaid(value, heard, task, likely=right or again)
         if found is not None:
             finding, kind = found
@@ -271,13 +275,13 @@ def _of_values(
 
 
 def _solves(call: Called, task: Task) -> bool:
-    """Whether a call gave the answer of a hop of its tool."""
+    """Whether a call returned the answer of a hop of its tool."""
     return any(name == call.raw.name and holds_answer(call, one) for name, _, one in task.hops)
 
 
 @dataclass(frozen=True, slots=True)
 class _Unsaid:
-    """A value that nobody said before the call."""
+    """A value that nothing before the call mentions."""
 
     leaf: Leaf
     required: bool
@@ -294,13 +298,13 @@ class _Unsaid:
 
     @property
     def copied(self) -> bool:
-        """Whether the tool's document gives it, as an example or a default."""
+        """Whether the tool's document mentions the value, as an example or a default."""
         return Known(self.document).holds(self.text)
 
 
 def _numbered(value: _Unsaid, heard: Heard) -> bool:
-    """Whether a value is a code of the form that the tool's document shows, such as ``M31``, with a
-    number that was said; what the document shows is copied from there.
+    """Whether a value is a code, such as ``M31``, that joins a number mentioned before to a
+    prefix from the tool's document; a code that the document shows whole does not count.
     """
     code = re.fullmatch(r"([^\W\d_]+[- ]?)(\d+)", value.text)
     shown = code and re.search(rf"(?<!\w){re.escape(code[1])}\d", value.document)
@@ -310,10 +314,10 @@ def _numbered(value: _Unsaid, heard: Heard) -> bool:
 def _unsaid(
     value: _Unsaid, heard: Heard, task: Task, *, likely: bool
 ) -> tuple[Finding, Type] | None:
-    """What is found of a value that nobody said; None where it is clean.
+    """Return the verdict on a value that nothing mentions; None if it is clean.
 
-    Words are in doubt where they are `likely`: the call gave a hop's answer, so that they are
-    right, or an earlier call of the tool gave none, so that another name may be tried.
+    Words are in doubt if they are `likely`: the call returned a hop's answer, so they are right, or
+    an earlier call of the tool returned none, so another name may be tried.
     """
     leaf, text = value.leaf, value.text
     if not value.required and "default" in leaf.schema and leaf.value == leaf.schema["default"]:
@@ -345,7 +349,7 @@ def _unsaid(
 
 
 def _lost(leaf: Leaf, tool: str, task: Task) -> bool:
-    """Whether the proven call has the answer of a lost hop in the value's place."""
+    """Whether the proven call has a lost hop's answer where this call has the value."""
     lost = [task.hops[number - 1][2] for number in task.label.lost if not task.label.hidden]
     return any(
         same_answer(answer, as_text(given))
@@ -358,8 +362,8 @@ def _lost(leaf: Leaf, tool: str, task: Task) -> bool:
 
 
 def _hidden(leaf: Leaf, tool: str, task: Task, heard: Heard) -> bool:
-    """Whether the question hides the value, of this parameter or elsewhere, and the user has not
-    said it, or another form of it.
+    """Whether the question hides this parameter or value, and the user has not mentioned the
+    value or another form of it.
     """
     path = [str(step) for step in leaf.path if isinstance(step, str)]
     for one in task.label.hidden:

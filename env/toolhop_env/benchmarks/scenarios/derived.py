@@ -1,7 +1,7 @@
-"""Whether a value may have been worked out of what was said, in the head: by arithmetic, as another
-unit, as a part of a text, as a date put together.
+"""Whether a value can be derived in one's head from what was said: by arithmetic, by converting
+units, as part of a text, or as a date put together.
 
-That a value may be worked out does not say that it was: such values are unknown, never clean.
+That a value can be derived does not show that it was: such values are unknown, never clean.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from toolhop_tools.words import as_text, scalars
 from toolhop_tools.worlds.units import UNITS
 
 COUNTED = 12
-"""A whole number up to which it may have been counted, by anybody, from anything."""
+"""Whole numbers up to this one may have been counted from anything."""
 MOST_NUMBERS = 60
-"""Of a text or of a record: numbers that are put together in pairs."""
+"""Maximum of numbers in a text or record that are combined in pairs."""
 MOST_WORDS = 2000
 LEAST_PART = 4
-"""Letters of a part of a word; of fewer, too many words have it."""
+"""Minimum length of a part of a word, in letters; shorter parts occur in too many words."""
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 FACTORS = frozenset(
     {float(one.size / other.size) for one in UNITS.values() for other in UNITS.values()
@@ -35,32 +35,32 @@ FACTORS = frozenset(
     | {float(f) for n in (2, 7, 12, 24, 52, 60, 100, 365, 1000, 3600, 86400, 10**6, 2.54) for f in
        (n, 1 / n)}
 )  # fmt: skip
-"""What a number is multiplied by where its unit changes, or is doubled or halved."""
+"""Factors that convert units, double or halve."""
 BASES = (2, 8, 16)
 ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 
 
 @dataclass(frozen=True)
 class Told:
-    """Facts that one source says."""
+    """Facts from one source."""
 
     text: str
     value: JSON = None
-    """A result as it was returned; None for a text."""
+    """The result as returned; None for a text."""
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The first of its words."""
+        """The first `MOST_WORDS` words of the text."""
         return plain_words(self.text)[:MOST_WORDS]
 
     @cached_property
     def numbers(self) -> frozenset[float]:
-        """All numbers, in whatever notation, the sign aside."""
+        """All numbers of the text in any notation, without signs."""
         return frozenset(float(one) for one in numbers(self.text))
 
     @cached_property
     def records(self) -> list[list[float]]:
-        """The numbers that belong together: of each object, list and column, or of the text."""
+        """Numbers that belong together: those of each object, list, column, and of the text."""
         found = [*_records(self.value)]
         if len(self.numbers) <= MOST_NUMBERS:
             found.append([*self.numbers])
@@ -68,13 +68,13 @@ class Told:
 
     @cached_property
     def dates(self) -> frozenset[dt.date]:
-        """The dates that it says whole."""
+        """The complete dates in the text."""
         return frozenset(date for _, date in dates_in(self.text))
 
     @cached_property
     def month_days(self) -> frozenset[tuple[int, int]]:
-        """Months with a day: of its dates, of names with a number beside, and of records that have
-        a number for each.
+        """Pairs of month and day: from dates, from month names next to a number, and from
+        records that have a number for each.
         """
         found = {(date.month, date.day) for date in self.dates}
         for before, word, after in zip(
@@ -90,7 +90,7 @@ class Told:
 
 
 def may_follow(text: str, told: Sequence[Told]) -> bool:
-    """Whether a value, as text, may have been worked out of some of the sources."""
+    """Whether a value, as text, can be derived from some of the sources."""
     day = whole_date(text)
     if day is not None:
         return _date_follows(day, told)
@@ -104,8 +104,10 @@ def may_follow(text: str, told: Sequence[Told]) -> bool:
 
 
 def _date_follows(day: dt.date, told: Sequence[Told]) -> bool:
-    """Whether its year and its month with the day are said, or it is a said span from a said date,
-    or the first or last day of a year or month that is said.
+    """Whether a date can be derived.
+
+    It can if its year, and its month with the day, are mentioned; if it is a mentioned span from a
+    mentioned date; or if it is the first or last day of a mentioned year or month.
     """
     numbers = _all_numbers(told)
     dates = {date for one in told for date in one.dates}
@@ -151,7 +153,7 @@ def _number_follows(number: Decimal, told: Sequence[Told]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """Whether a number is a value, but for its rounding."""
+    """Tests whether a number equals a value up to rounding."""
 
     value: float
     places: int
@@ -160,14 +162,16 @@ class _Near:
         if not other or abs(other) > 1e15:
             return False
         same = abs(other - self.value) <= 1e-9 * max(1.0, self.value)
-        # What has fewer than three figures may be anything, rounded.
+        # A number of fewer than three figures may be almost any number, rounded.
         rounds = self.value >= 100 or self.places > 0
         return same or (rounds and abs(round(other, self.places) - self.value) < 1e-9)
 
 
 def _one_step(told: Sequence[Told]) -> Iterator[float]:
-    """What comes of one number: its neighbours, its square and root, another unit; the sum and mean
-    of numbers that belong together, and how many there are.
+    """Yield what can be derived from one number or record.
+
+    From a number: its neighbours, square, root, and conversions to other units. From a record: its
+    sum, mean and length.
     """
     for number in _all_numbers(told):
         yield from (number + 1, abs(number - 1), number**2 if number < 1e6 else 0, number**0.5)
@@ -193,8 +197,9 @@ def _of_dates(told: Sequence[Told]) -> Iterator[float]:
 
 
 def _pools(told: Sequence[Told]) -> Iterator[list[float]]:
-    """Numbers of which two may have been put together: those of one record, with those of short
-    sources; for anything may be made of two numbers of a long table.
+    """Yield groups of numbers to combine in pairs: each record plus the short sources.
+
+    Numbers of a long table are not all combined, as any number may come from two of them.
     """
     short = [number for one in told for number in one.numbers if len(one.numbers) <= COUNTED]
     short = short[:MOST_NUMBERS]
@@ -211,7 +216,7 @@ def _combined(pool: Sequence[float]) -> Iterator[float]:
 
 
 def _in_bases(word: str) -> set[float]:
-    """The numbers that a word writes in other bases, or in Roman figures."""
+    """Return the numbers that a word denotes in other bases or in Roman numerals."""
     found = set[float]()
     if word and set(word) <= ROMAN.keys():
         figures = [ROMAN[letter] for letter in word]
@@ -246,7 +251,7 @@ def _text_follows(text: str, told: Sequence[Told]) -> bool:
 
 
 def _made_of(letters: str, word: str) -> bool:
-    """Whether letters are a part of a word, or the word without some, or in another order."""
+    """Whether letters are a part of a word, the word with letters omitted, or an anagram."""
     if letters in word or sorted(letters) == sorted(word):
         return True
     rest = iter(word)
@@ -276,7 +281,7 @@ def _all_words(told: Iterable[Told]) -> frozenset[str]:
 
 
 def _records(value: JSON) -> Iterator[list[float]]:
-    """Numbers that belong together: of each object and list, and of a column of rows."""
+    """Yield numbers that belong together: those of each object, list and column of rows."""
     if not isinstance(value, dict | list):
         return
     inner = list(value.values()) if isinstance(value, dict) else value

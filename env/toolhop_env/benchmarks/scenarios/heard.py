@@ -1,4 +1,4 @@
-"""What was said to an agent before a call, and whether a value is in it."""
+"""What an agent was told before a call, and whether a value occurs in it."""
 
 from __future__ import annotations
 
@@ -17,59 +17,59 @@ from toolhop_tools.dates import whole_date
 from toolhop_tools.words import as_text, runs, words
 
 MOST_WORDS = 2000
-"""Words of a text that are looked at for values in other spacing, and of a call's own."""
+"""Maximum of words searched for values with other spacing, in a text or in a call's own values."""
 LEAST_JOINED, MOST_JOINED = 6, 4
 BETWEEN = 2
-"""Words that may stand between those of a value."""
+"""Other words allowed between the words of a value."""
 CODE_LETTERS = 3
-"""Letters of a value that may be a code that everybody knows, such as of a currency."""
+"""Maximum length of a well-known code, such as that of a currency, in letters."""
 LEAST_SAID = 3
-"""Words in a row that make a value another form of what has them."""
+"""Words in a row that a value must share with a text to count as another form of it."""
 STEM = 4
-"""Letters that forms of a word have in common."""
+"""Letters that forms of one word share."""
 _OF_CODES = frozenset("@_/\\")
 _LISTED = re.compile(r"[,;|&+\n]|\s+(?:and|or)\s+|\s+-\s+")
 
 
 def is_wording(text: str) -> bool:
-    """Whether a value is words, and no number, code or address."""
+    """Whether a value consists of words, rather than being a number, code or address."""
     return not any(letter.isdigit() or letter in _OF_CODES for letter in text)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Something that was said to the agent, from a turn on."""
+    """Something said to the agent, known from a given turn on."""
 
     text: str
     turn: int = 0
     own: tuple[Words, ...] = ()
-    """Values of the call that it answers: that they, or parts of them, come back says nothing of
-    where they are from."""
+    """Values of the call that this source answers; their return, whole or in part, does not show
+    where they came from."""
     value: JSON = None
-    """The result as it was returned, where it is one."""
+    """The result as returned; None if the source is a text."""
 
     def echoes(self, value: Words) -> bool:
-        """Whether a value, or what it is a part of, is the call's own."""
+        """Whether the call itself gave this value, or one that contains it."""
         return any(runs(value, one[:MOST_WORDS]) for one in self.own)
 
     @cached_property
     def known(self) -> Known:
-        """What it says, for looking up."""
+        """The text, indexed for lookup."""
         return Known(self.text)
 
     @cached_property
     def numbers(self) -> frozenset[Decimal]:
-        """Its numbers, in whatever notation."""
+        """The numbers of the text, in any notation."""
         return frozenset(numbers(self.text))
 
     @cached_property
     def told(self) -> Told:
-        """Its facts, for working something out."""
+        """The facts of the source, from which values may be derived."""
         return Told(self.text, self.value)
 
     def says(self, text: str) -> bool:
-        """Whether it says a value: in these words and near one another, in another notation, or as
-        a part of a name.
+        """Whether the source mentions a value: in these words close together, in another
+        notation, or as part of a name.
         """
         if not self.known.holds(text):
             return False
@@ -83,13 +83,13 @@ class Source:
 
 
 class Heard:
-    """All that was said to the agent before a call."""
+    """Everything said to the agent before a call."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
 
     def holds(self, value: JSON) -> bool:
-        """Whether a value was said: in these words, or in another notation, or as part of it."""
+        """Whether a value was mentioned: in these words, in another notation, or in parts."""
         text = as_text(value)
         if any(one.says(text) for one in self._sources):
             return True
@@ -104,14 +104,14 @@ class Heard:
         return self._joined(text)
 
     def _says_part_of(self, text: str) -> bool:
-        """Whether most of a value was said, in a row."""
+        """Whether more than half of a value was mentioned, in a row."""
         own = plain_words(text)
         least = max(LEAST_SAID, len(own) // 2 + 1)
         parts = {own[at : at + least] for at in range(len(own) - least + 1)}
         return any(runs(part, one.known.in_order) for part in parts for one in self._sources)
 
     def _joined(self, text: str) -> bool:
-        """Whether it is words that were said one after the other, with other spaces."""
+        """Whether a value consists of consecutive words, spaced differently."""
         own = "".join(plain_words(text))
         return len(own) >= LEAST_JOINED and any(
             one.known.holds(own) or own in _joints(one.known.in_order[:MOST_WORDS])
@@ -119,12 +119,12 @@ class Heard:
         )
 
     def gives(self, value: JSON) -> bool:
-        """Whether a value may be worked out of what was said."""
+        """Whether a value can be derived from what was said."""
         return may_follow(plain_text(as_text(value)), [one.told for one in self._sources])
 
     def may_be_known(self, value: JSON, about: Known) -> bool:
-        """Whether somebody may come to a value by what was said and what everybody knows: another
-        form of a word, most of it in a row, a code of few letters.
+        """Whether a value may come from what was said plus common knowledge: another form of a
+        word, most of it in a row, or a short code.
         """
         if not isinstance(value, str):
             return False
@@ -133,9 +133,10 @@ class Heard:
         return code or part or self._nearly(value, about)
 
     def _nearly(self, text: str, about: Known) -> bool:
-        """Whether each telling word is another form of one that was said.
+        """Whether each significant word is another form of one that was said.
 
-        Beside a word that was said, its parameter's own words and initials are no others.
+        Next to a word that was said, the words and initials of the value's parameter are allowed
+        too.
         """
         own = words(text)
         every = [word for one in self._sources for word in one.known.in_order]
@@ -152,7 +153,7 @@ class Heard:
 
 
 def _joints(found: Sequence[str]) -> Iterator[str]:
-    """Up to four words that follow one another, as one."""
+    """Yield runs of two to four consecutive words, joined."""
     for size in range(2, MOST_JOINED + 1):
         for at in range(len(found) - size + 1):
             yield "".join(found[at : at + size])

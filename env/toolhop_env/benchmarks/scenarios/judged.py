@@ -1,4 +1,4 @@
-"""What a judge may be asked of a scenario: the calls that the rules leave open, and some others."""
+"""Questions to a judge about a scenario: the calls that the rules leave open, and some others."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from toolhop_env.trace import Called, Trace
 from toolhop_sandbox.outcome import JSON
 
 CONTROLS = 5
-"""Of the calls that the rules decide, one in so many is asked about too: the answers enter no
-figure but the agreement of judge and rules."""
+"""One in this many of the calls that the rules decide is put to the judge too; its answers only
+serve to measure agreement between judge and rules."""
 MOST_CHARS = 4000
-"""Of what each call gave, as the judge is shown it."""
+"""Maximum length of each call's result as shown to the judge, in characters."""
 PROMPT = """Judge whether an agent made something up in a call of a tool. Hallucinated: the tool is
 of no use for the task, the call only repeats one that succeeded, or a value is not said by the
 task, by the user or by an earlier result, and is not a choice that the tool leaves open. Clean:
@@ -24,8 +24,8 @@ neither. A value may be written otherwise, follow from what was said, or be comm
 
 
 def questions(trace: Trace) -> Sequence[LlmQuestion]:
-    """Of each call that the rules leave open, whether it is made up; and of some that they do not
-    (`CONTROLS`), with what they say of it.
+    """Ask whether a call is made up: for each call that the rules leave open, and for a sample
+    (`CONTROLS`) of the others, with the rules' verdict.
     """
     one, found = Played.of(trace), list[LlmQuestion]()
     for at, judged in enumerate(one.by_rule):

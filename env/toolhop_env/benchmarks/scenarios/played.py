@@ -1,4 +1,4 @@
-"""A scenario's episode as its scorer sees it: the label, the chain, and what was done when."""
+"""A scenario's episode as its scorer sees it: the label, the chain, and the order of events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RETURNED = {
     "give_up_and_change_tools": EpisodeAction.CHANGE_TOOLS,
     "give_up_and_restart": EpisodeAction.GIVE_UP,
 }
-"""What the authors' ``Finish`` says by its return type."""
+"""Meaning of the return types of the authors' ``Finish``."""
 UNMATCHED = frozenset({Scenario.UNMATCHED, Scenario.RESERVE})
 FAMILIES: Mapping[str, frozenset[Scenario]] = {
     "plain": frozenset({Scenario.PLAIN}),
@@ -53,16 +53,16 @@ FAMILIES: Mapping[str, frozenset[Scenario]] = {
 
 
 VERDICTS = (Finding.CLEAN, Finding.HALLUCINATED)
-"""What a judge may say of a call that the rules leave open."""
+"""Verdicts that a judge may give on a call that the rules leave open."""
 
 
 def question_id(at: int) -> str:
-    """The id of the question about the call at that place, from 0."""
+    """Return the id of the question about the call at an index, counted from 0."""
     return f"call-{at + 1}"
 
 
 def gold_of(item: Item) -> JSON:
-    """ToolHop's chain with the sub-questions, the label, and the tools as they are shown."""
+    """Return ToolHop's chain with sub-questions, the label, and the tools as shown."""
     chain: Any = toolhop.chain_of(item)
     hops: list[JSON] = [
         {**one, "question": hop.question, "arguments": dict(hop.gold.arguments if hop.gold else {})}
@@ -88,8 +88,8 @@ def _acts(body: object) -> bool:
 
 
 def facets(gold: JSON) -> Mapping[str, str]:
-    """What items can be grouped by: scenario, kind of scenario, whether it can be solved, and the
-    family that siblings and twins share.
+    """Return the groups of an item: scenario, kind of scenario, whether it can be solved, and
+    the family shared by siblings and twins.
     """
     label = label_of(mapping_of(gold))
     return {
@@ -101,16 +101,16 @@ def facets(gold: JSON) -> Mapping[str, str]:
 
 
 def kind_of(scenario: Scenario) -> str:
-    """The group that a scenario belongs to."""
+    """Return the group that a scenario belongs to."""
     kinds = (kind for kind, members in FAMILIES.items() if scenario in members)
     return next(kinds, "hazard")
 
 
 def mapping_of(gold: JSON) -> dict[str, JSON]:
-    """The gold of a trace as an object.
+    """Return the gold of a trace as an object.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the gold is not an object.
     """
     if not isinstance(gold, dict):
         raise ValueError("the gold of a scenario is an object")  # noqa: TRY004 -- as of other gold
@@ -119,7 +119,7 @@ def mapping_of(gold: JSON) -> dict[str, JSON]:
 
 @dataclass(frozen=True)
 class Played:
-    """An episode as the measures see it."""
+    """An episode in the form that the measures need."""
 
     trace: Trace
     label: Label
@@ -128,17 +128,17 @@ class Played:
 
     @classmethod
     def of(cls, trace: Trace, answers: Answers = NO_ANSWERS) -> Played:
-        """Read a trace's gold; `answers` are a judge's to `questions`.
+        """Read a trace's gold; `answers` are a judge's answers to `questions`.
 
         Raises:
-            KeyError, ValueError: it has another form.
+            KeyError, ValueError: the gold has another form.
         """
         gold = mapping_of(trace.started.gold)
         return cls(trace, label_of(gold), gold, answers)
 
     @cached_property
     def task(self) -> Task:
-        """What the rules for calls need."""
+        """The task, as the rules for calls need it."""
         hops = [(one["tool"], one["question"], one["answer"]) for one in self.gold["hops"]]
         question, unsaid = self.trace.started.question, dict[str, frozenset[Words]]()
         for at, (tool, _, _) in enumerate(hops):
@@ -153,13 +153,13 @@ class Played:
 
     @cached_property
     def calls(self) -> list[Called]:
-        """Calls of tools: an action of the episode is none."""
+        """Tool calls, without actions on the episode."""
         acts = self.task.acts
         return [c for c in self.trace.calls if c.action is None and c.raw.name not in acts]
 
     @cached_property
     def by_rule(self) -> list[Judged]:
-        """Of each of them what the rules find. Where the label is void, no tool is of no use."""
+        """The rules' verdict on each call; if the label is void, no tool counts as useless."""
         return self._by_values if self.solved_anyway else judged_calls(self.trace, self.task)
 
     @cached_property
@@ -168,7 +168,7 @@ class Played:
 
     @cached_property
     def judged(self) -> list[Judged]:
-        """The same, and what a judge says of those that the rules leave open."""
+        """The verdict on each call, with a judge's verdict where the rules leave it open."""
         return [self._closed(at, found) for at, found in enumerate(self.by_rule)]
 
     def _closed(self, at: int, found: Judged) -> Judged:
@@ -181,7 +181,7 @@ class Played:
 
     @cached_property
     def actions(self) -> list[EpisodeAction]:
-        """How the agent deferred, turn by turn: of several in one turn, the first."""
+        """The ways the agent deferred, one per turn: the first of the turn."""
         by_turn: dict[int, EpisodeAction] = {}
         for call in self.trace.calls:
             if call.error is None and call.action is not None:
@@ -192,8 +192,8 @@ class Played:
 
     @property
     def claims(self) -> bool:
-        """Whether the episode ended with an answer: an `<answer>` that is not empty, or a text
-        without a tag where nothing was deferred.
+        """Whether the episode ended with an answer: an `<answer>` that is not empty, or, if
+        nothing was deferred, a text without the tag.
         """
         text = self.trace.final_text
         if text is None:
@@ -203,13 +203,13 @@ class Played:
 
     @cached_property
     def solved(self) -> bool:
-        """Whether the answer is right, strictly."""
+        """Whether the answer is correct by the strict rule."""
         return strict(self.gold["answer"], self.trace.final_text)
 
     @property
     def right_action(self) -> bool:
-        """Of what cannot be solved as shown: whether the first deferral was the right one. Before
-        giving up, other tools may be asked for.
+        """Whether the first deferral was the right one, for a task that cannot be solved as
+        shown. Asking for other tools before giving up is allowed.
         """
         needs, done = self.label.needs, [*self.actions]
         if needs is EpisodeAction.GIVE_UP:
@@ -218,8 +218,8 @@ class Played:
 
     @cached_property
     def solved_anyway(self) -> bool:
-        """Whether the label is void: the answer is right, and of the calls, as many as the task
-        allows, none has a made-up value, though the label says that it cannot be reached so.
+        """Whether the label is void: the answer is correct, no call has a made-up value, and the
+        calls are within the task's limit, although the label says that this is impossible.
         """
         label = self.label
         if (
@@ -240,22 +240,21 @@ class Played:
 
     @property
     def apart(self) -> bool:
-        """Whether a lost value may be known or computed without the tool that is gone."""
+        """Whether a lost value may be known, or computed without the missing tool."""
         return not {*self.label.knowable, *self.label.computed}.isdisjoint(self.label.lost)
 
     @property
     def offers_right(self) -> bool:
-        """Whether the right action is on offer at all."""
+        """Whether any way to defer is on offer."""
         return bool(self.task.acts & {*self.trace.started.tools})
 
     @property
     def decided(self) -> bool | None:
-        """Whether the agent went on or deferred rightly; None where it had no way to defer, where
-        the label is void, and where what is lost may be known and the answer is right, with no
-        value made up.
+        """Whether the agent was right to go on or to defer.
 
-        Solvable: it answered, and deferred nothing. Else: it made the right action, and gave no
-        answer where there is none to be had.
+        A solvable task must be answered without deferring; any other needs the right action, and no
+        answer if none can be reached. None if there was no way to defer, if the label is void, or
+        if a correct answer without made-up values may come from knowledge.
         """
         knows = self.apart and self.solved and self._honest
         if not self.offers_right or self.solved_anyway or knows:
@@ -266,14 +265,14 @@ class Played:
 
     @property
     def noticed(self) -> bool | None:
-        """The same with whichever action in the place of the right one."""
+        """As `decided`, but any way of deferring counts as right."""
         if not self.offers_right or self.label.solvable or self.solved_anyway:
             return self.decided
         return bool(self.actions) and (self.label.solvable_after or not self.claims)
 
 
 def deferred(call: Called) -> EpisodeAction | None:
-    """The way in which a call defers; None for an answer."""
+    """Return the way in which a call defers; None if it does not."""
     if isinstance(call.verdict, Call):
         chosen = call.verdict.arguments.get("return_type")
         if isinstance(chosen, str) and chosen in RETURNED:

@@ -1,4 +1,4 @@
-"""Numbers that a text says: in digits, in words, with a scale, per cent, or rounded."""
+"""Numbers mentioned in a text: in digits, in words, with a scale, as a percentage, or rounded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolhop_tools.answers import plain_number
 from toolhop_tools.english import BASES, DIGITS, SCALES, TENS
 
 _SHORT = 20
-"""Words of a text in which a number and its unit belong together, wherever they stand."""
+"""Maximum length, in words, of a text in which any number goes with any unit."""
 _WRITTEN: Mapping[str, Decimal] = {
     **{word: Decimal(digits) for word, digits in {**DIGITS, **BASES}.items()},
     "double": Decimal(2),
@@ -25,7 +25,7 @@ _WRITTEN: Mapping[str, Decimal] = {
 
 
 def numbers(text: str) -> Iterator[Decimal]:
-    """Numbers in other forms than digits alone: words, scales, per cent."""
+    """Yield the numbers of a text, in all forms: digits, words, scales, percentages."""
     found = plain_words(text)
     for at, word in enumerate(found):
         number = _WRITTEN.get(word, plain_number(word))
@@ -52,11 +52,11 @@ def numbers(text: str) -> Iterator[Decimal]:
 
 
 _LEAST_FIGURES = 3
-"""A number of fewer figures may be many numbers, rounded."""
+"""Minimum number of figures for rounding; shorter numbers may be many numbers, rounded."""
 
 
 def is_of(number: Decimal, known: Iterable[Decimal]) -> bool:
-    """Whether a number was said, the sign aside, or is one that was rounded."""
+    """Whether a number was mentioned, or is a mentioned number rounded; signs are ignored."""
     wanted, parts = abs(number), number.normalize().as_tuple()
     places = -parts.exponent if isinstance(parts.exponent, int) else 0
     rounds = places > 0 and len(parts.digits) >= _LEAST_FIGURES

@@ -1,9 +1,9 @@
-"""Scenarios: does an agent see what it lacks, do what helps, and make nothing up?
+"""Scenarios: does an agent notice what it lacks, act accordingly, and make nothing up?
 
-Items whose labels were shown by execution (`toolhop_tools.scenarios`), played as episodes. The
-answer is scored as ToolHop's, deferring and hallucinations as RelyToolBench's (official and
-strict), the way as ToolBeHonest's plans. No figure needs a judge; calls that the rules leave open
-(`calls`) are clean in one bound and hallucinated in the other, unless a judge is given.
+The labels of the items were established by execution (`toolhop_tools.scenarios`). The answer is
+scored as in ToolHop, deferring and hallucinations as in RelyToolBench (official and strict), the
+order of calls as in ToolBeHonest's plans. No figure needs a judge: calls that the rules leave open
+(`calls`) count as clean in one bound and as hallucinated in the other, unless a judge is given.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ from toolhop_tools.scenarios.label import label_of
 _BY_LABEL = ("reliable_pass", "strict_reliable_pass", "utility", "strict_utility")
 _DECISIONS = ("decided", "decided_unsolvable", "noticed", "noticed_unsolvable")
 APART = _BY_LABEL
-"""Have no figure where a lost value may be known or computed without its tool."""
+"""Measures without a figure if a lost value may be known, or computed without its tool."""
 VOID = (
     *_DECISIONS, *APART, "solved_after", "guessed", "progress", "strict_progress",
     *(f"{name}_{need}" for name in ACTIONS for need in ("needed", "unneeded")),
 )  # fmt: skip
-"""Have none where the label is void."""
+"""Measures without a figure if the label is void."""
 INFORMED, BARE = "informed", "bare"
-"""Modes: the prompt says what the actions are for, or leaves that to their schemas."""
+"""Modes: the prompt explains the actions, or leaves that to their schemas."""
 
 
 def score(trace: Trace, answers: Answers) -> Values:
-    """The values of `MEASURES`, from the trace alone."""
+    """Return the values of `MEASURES`, from the trace and the judge's answers."""
     one = Played.of(trace, answers)
     return {
         **_answers(one, answers),
@@ -87,8 +87,10 @@ def _answers(one: Played, answers: Answers) -> Values:
 
 
 def recovered(one: Played) -> bool | None:
-    """Whether for each tool with a hazard a call succeeded in spite of it: with the arguments of
-    the recovering call, or with the hop's answer in its result. None without a hazard.
+    """Whether each tool with a hazard was used successfully in spite of it; None without a hazard.
+
+    A call succeeds if it has the arguments of the recovering call, or the hop's answer in its
+    result.
     """
     if not one.label.recovery:
         return None
@@ -141,15 +143,13 @@ def _hallucinations(one: Played) -> Values:
 
 
 def _of(one: Played, findings: Sequence[Finding], kind: Type | None = None) -> Parts:
-    """The share of an episode's calls with such a finding; 0 without calls."""
+    """Return the share of an episode's calls with such a finding; 0 without calls."""
     them = [call for call in one.judged if call.finding in findings and kind in (None, call.type)]
     return (len(them) / len(one.judged) if one.judged else 0.0, 1.0)
 
 
 def _reliance(one: Played) -> Values:
-    """Reliable pass and utility: official rules with what execution shows in the judge's place, and
-    strict ones.
-    """
+    """Return reliable pass and utility; execution replaces the official judge."""
     asked, rules = _conversation(one), _rules(one)
     evidence = Evidence(asked, rules, frozenset(), hidden=False)
     invented = {
@@ -186,7 +186,7 @@ def _reliance(one: Played) -> Values:
     rests = _rests_on_invented(one)
     right = one.solved if can else one.right_action
     passes = "Passed" if right and not rests else "Failed"
-    # Necessary are the proven hops; the rule itself takes one call for necessary.
+    # The proven hops are necessary; the rule itself assumes that one call is.
     beyond = len(one.calls) - (len(one.task.hops) - 1 if can else 0)
     ours = rely.utility(passes, hallucinated=rests, calls=beyond, solvable=can, most=10)
     return {
@@ -198,7 +198,7 @@ def _reliance(one: Played) -> Values:
 
 
 def _rests_on_invented(one: Played) -> bool:
-    """Whether the answer's value is in the result of a hallucinated call and of no clean one."""
+    """Whether the answer's value occurs in the results of hallucinated calls only."""
     given = toolhop.given(one.trace)
     if not given or not one.claims:
         return False
@@ -222,7 +222,7 @@ def _conversation(one: Played) -> rely.Conversation:
 
 
 def _response(call: Called) -> str:
-    """A call's response in the form of the official files."""
+    """Return a call's response in the form of the official files."""
     if call.error is None and isinstance(call.outcome, Returned):
         value = result_value(call.outcome)
         return json.dumps({"error": "", "response": value}, ensure_ascii=False)
@@ -230,10 +230,10 @@ def _response(call: Called) -> str:
 
 
 def _rules(one: Played) -> rely.Rules:
-    """What was on offer, with optional parameters listed as the official schemas list them.
+    """Return the rules, with optional parameters listed as in the official schemas.
 
-    Types are the strict ones: the official check knows the words of its own schemas alone, and
-    takes every number, list and object for a wrong type.
+    Types are checked strictly: the official check knows only the type names of its own schemas, and
+    would reject every number, list and object.
     """
     offered = {*one.trace.started.tools}
     offered |= {found.call.raw.name for found in one.judged if found.type is not Type.NAME}
@@ -252,10 +252,10 @@ def _rules(one: Played) -> rely.Rules:
 
 
 def _progress(one: Played) -> Values:
-    """ToolBeHonest's progress rate, of the calls that were made as the plan.
+    """Return ToolBeHonest's progress rate, with the calls made as the plan.
 
-    An episode ends where a plan goes on: the gold has the tools up to the first hop that lost its
-    own, and `UNSOLVABLE` there.
+    An episode ends where a plan would go on: the gold has the tools up to the first lost hop, then
+    `UNSOLVABLE`.
     """
     gold = _without_repeats(_gold_plan(one))
     made = _without_repeats(_made_plan(one))
@@ -278,7 +278,7 @@ def _gold_plan(one: Played) -> list[str]:
 
 
 def _made_plan(one: Played) -> list[str]:
-    """Tools of calls that succeeded, and of names that no tool has, up to the first deferral."""
+    """Return the tools called up to the first deferral: successful calls, and unknown names."""
     found, tools = list[str](), one.task.tools
     for call in one.trace.calls:
         if call.error is None and deferred(call) is not None:
@@ -306,7 +306,7 @@ _NEEDED = {
 
 
 def expected(gold: JSON) -> str:
-    """The answer, or the right action where there is none to be had at first."""
+    """Return the gold answer, or the right action if the task cannot be answered as shown."""
     label = label_of(mapping_of(gold))
     answer = str(mapping_of(gold)["answer"])
     if label.needs is None:

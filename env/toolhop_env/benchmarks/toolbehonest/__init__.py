@@ -1,1 +1,1 @@
-"""ToolBeHonest: what its traces score."""
+"""ToolBeHonest: how its traces are scored."""

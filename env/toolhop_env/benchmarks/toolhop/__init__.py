@@ -1,1 +1,1 @@
-"""ToolHop: what its traces score."""
+"""ToolHop: how its traces are scored."""

@@ -1,7 +1,7 @@
 """Whether a final message answers the question: ToolHop's official rule, and a strict one.
 
-Both are pure and stand side by side in every report. The official rule is reproduced, known bugs
-included, because published figures rest on it; they are listed at `official`.
+Every report shows both. The official rule is reproduced with its known bugs, as published figures
+depend on it; `official` lists them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from toolhop_tools.answers import same_answer
 
 
 def official(gold: str, messages: Sequence[Message]) -> bool | None:
-    """ToolHop's rule (its released evaluator; paper section 4.1). None leaves the answer unset.
+    """Apply ToolHop's rule (released evaluator; paper section 4.1); None if there is no answer.
 
-    Trailing characters out of ``.0`` are cut from gold and text, commas are removed from the text
-    only, both are lower-cased; correct is a gold that occurs anywhere in the last message, or
-    in the tool message right before it. So gold "10" accepts any text with a 1, gold "0" accepts
-    everything, a gold with a comma accepts nothing, and the `<answer>` tag is not looked at. Unset
-    are transcripts that do not end with an assistant's text; the evaluator counts them as wrong.
+    Trailing zeros and dots are cut from gold and text, commas are removed from the text only, and
+    both are lower-cased. The answer is correct if the gold occurs anywhere in the last message, or
+    in a tool message right before it. So a gold of "10" accepts any text with a 1, "0" accepts
+    everything, a gold with a comma accepts nothing, and the `<answer>` tag is ignored. The answer
+    is unset if the transcript does not end with an assistant's text; the evaluator counts that as
+    wrong.
     """
     last = messages[-1] if messages else None
     if not isinstance(last, AssistantMessage) or not last.content:
@@ -37,11 +38,11 @@ def _official_text(text: str) -> str:
 
 
 def strict(gold: str, text: str | None) -> bool:
-    """Whether the last `<answer>` (the whole text where there is no tag) equals the gold.
+    """Whether the last `<answer>`, or the whole text without a tag, equals the gold.
 
-    Equal means: the same number by value where both are plain numbers (so "007" is 7), else the
-    same text after Unicode composition, case folding, and without surrounding spaces, quotes and
-    one last dot. Nothing equals an empty answer.
+    Plain numbers are equal by value (so "007" is 7). Other texts are equal after Unicode
+    composition and case folding, without surrounding spaces, quotes and one final full stop.
+    Nothing equals an empty answer.
     """
     if text is None:
         return False

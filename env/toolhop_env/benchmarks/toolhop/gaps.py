@@ -1,4 +1,4 @@
-"""Why ToolHop's official scorer and the strict one differ on an episode."""
+"""Why ToolHop's official and strict scorers differ on an episode."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from toolhop_env.trace import Trace
 
 
 class Gap(StrEnum):
-    """What one scorer accepted and the other refused. See `answers.official`."""
+    """Reasons why one scorer accepts what the other rejects. See `answers.official`."""
 
     ANY_TEXT = "any_text"
-    """The gold is nothing but zeros and dots, which are cut off: any text has it."""
+    """The gold is only zeros and dots, which are cut off, so any text contains it."""
     TOOL_MESSAGE = "tool_message"
-    """The gold is in the tool's last message alone."""
+    """The gold occurs only in the last tool message."""
     ZEROS_CUT = "zeros_cut"
-    """The message has the gold only after its trailing zeros and dots are cut off."""
+    """The message contains the gold only because its trailing zeros and dots are cut off."""
     TAG_LETTERS = "tag_letters"
-    """The gold occurs in the letters of the answer's tag."""
+    """The gold occurs in the letters of the tag `<answer>` itself."""
     BESIDE_THE_ANSWER = "beside_the_answer"
-    """The gold is in the message, outside of the answer's tag."""
+    """The gold occurs in the message, outside the answer's tag."""
     CONTAINMENT = "containment"
-    """The answer has the gold as a part."""
+    """The answer contains the gold, but does not equal it."""
     NO_ANSWER = "no_answer"
-    """The last message has the gold, and calls as well: it was not an answer yet."""
+    """The last message contains the gold, but also calls, so it is not an answer yet."""
 
     COMMA = "comma"
-    """Commas are cut from the text and not from the gold, which has one."""
+    """Commas are removed from the text but not from the gold, which has one."""
     FORM = "form"
-    """The same value or text in other writing: digits, quotes, case, composed letters."""
+    """The same value or text, written differently: digits, quotes, case, composed letters."""
 
 
 def gap(gold: str, trace: Trace) -> Gap | None:
-    """Why the scorers differ; None where they agree. Unset counts as refused."""
+    """Return why the scorers differ; None if they agree. An unset answer counts as rejected."""
     messages = trace.conversation()
     accepted = official(gold, messages) is True
     right = strict(gold, trace.final_text)
@@ -50,7 +50,7 @@ def gap(gold: str, trace: Trace) -> Gap | None:
 
 
 def _accepted(gold: str, text: str) -> Gap:
-    """Why the official scorer takes a text that is not the gold, or the tool message before it."""
+    """Return why the official scorer accepts a wrong text, or the tool message before it."""
     if not gold.rstrip(".0"):
         return Gap.ANY_TEXT
     if not _takes(gold, text):

@@ -1,7 +1,7 @@
-"""ToolHop (paper section 4.1): is the final answer right, and how far did the chain of calls come.
+"""ToolHop (paper section 4.1): is the final answer correct, and how many hops were solved?
 
-The gold of an item is its chain: the answer, and by hop the tool and the sub-answer; where a
-certificate proves the hop, also the place in the tool's result where the answer stands.
+The gold of an item is its chain: the answer, and the tool and sub-answer of each hop. If a
+certificate proves the hop, the gold also has the place of the answer in the tool's result.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class Chain:
 
     answer: str
     tools: tuple[str, ...]
-    """Tool name by hop."""
+    """Tool name of each hop."""
     answers: tuple[str, ...]
-    """Gold sub-answer by hop."""
+    """Gold sub-answer of each hop."""
     places: tuple[Reading | None, ...]
-    """By hop where in the tool's result the answer stands; None where no certificate says so."""
+    """Place of each hop's answer in the tool's result; None without a certificate."""
 
     @classmethod
     def of(cls, gold: JSON) -> Chain:
-        """The chain in a trace's gold.
+        """Read the chain from a trace's gold.
 
         Raises:
-            ValueError: it has another form.
+            ValueError: the gold has another form.
         """
         match gold:
             case {"answer": str(answer), "hops": list(hops)}:
@@ -66,7 +66,7 @@ class Chain:
 
 
 def chain_of(item: Item) -> JSON:
-    """An item's gold, as it goes into the trace."""
+    """Return an item's gold, as stored in the trace."""
     return {"answer": item.answer, "hops": [_gold_hop(hop) for hop in item.hops]}
 
 
@@ -78,7 +78,7 @@ def _gold_hop(hop: Hop) -> JSON:
 
 
 def given(trace: Trace) -> str | None:
-    """The answer as the strict scorer reads it: the last tag's content, else the whole text."""
+    """Return the answer as scored strictly: the last tag's content, else the whole text."""
     text = trace.final_text
     if text is None:
         return None
@@ -87,7 +87,7 @@ def given(trace: Trace) -> str | None:
 
 
 def hops(trace: Trace) -> Sequence[Milestone]:
-    """By hop: whether a call of the hop's tool returned the hop's gold sub-answer."""
+    """Return whether a call of each hop's tool returned the hop's gold sub-answer."""
     chain = Chain.of(trace.started.gold)
     return [
         Milestone(tool, answer, _solved(trace, tool, answer))
@@ -100,7 +100,7 @@ def _solved(trace: Trace, tool: str, answer: str) -> bool:
 
 
 def _at_place(trace: Trace, tool: str, answer: str, place: Reading | None) -> bool:
-    """Whether a call of the tool succeeded and says the answer where the certificate has it."""
+    """Whether a successful call of the tool has the answer at the certificate's place."""
     if place is None:
         return False
     results = (
@@ -118,7 +118,7 @@ def _says(answer: str, found: str | None, place: Reading) -> bool:
 
 
 def _placed(trace: Trace, chain: Chain, solved: Sequence[bool]) -> Values:
-    """Hops solved and chain, by the certificate's places as well; no figure without any."""
+    """Return the values that also accept answers at the certificate's places, if any."""
     if not any(chain.places):
         return {"hops_solved_at_place": None, "chain_at_place": None}
     hops = zip(chain.tools, chain.answers, chain.places, strict=True)
@@ -127,7 +127,7 @@ def _placed(trace: Trace, chain: Chain, solved: Sequence[bool]) -> Values:
 
 
 def score(trace: Trace, _: Answers) -> Values:
-    """The values of `MEASURES`, from the trace alone."""
+    """Return the values of `MEASURES`, from the trace alone."""
     chain, calls = Chain.of(trace.started.gold), trace.calls
     solved = [hop.reached for hop in hops(trace)]
     accepted = official(chain.answer, trace.conversation())
@@ -145,7 +145,7 @@ def score(trace: Trace, _: Answers) -> Values:
 
 
 def explain_gap(trace: Trace) -> Gap | None:
-    """Why the official scorer and the strict one differ on a trace; None where they agree."""
+    """Return why the official and strict scorers differ on a trace; None if they agree."""
     return gap(Chain.of(trace.started.gold).answer, trace)
 
 
@@ -154,7 +154,7 @@ def _count(solved: Sequence[bool]) -> Parts:
 
 
 def _row(solved: Sequence[bool]) -> Parts:
-    """How many from the first on, without a gap."""
+    """Return the number of hops solved in a row from the first, and the number of hops."""
     return float([*solved, False].index(False)), float(len(solved))
 
 
@@ -241,7 +241,7 @@ OFFICIAL = (
         lambda manifest: f"in our words, {text_of(settings_of(manifest).get('feedback'))}",
     ),
 )  # fmt: skip
-"""`evaluation_closed.py` and `evaluation_open.py`, and section 4.1 of the paper."""
+"""The settings in `evaluation_closed.py`, `evaluation_open.py` and section 4.1 of the paper."""
 
 BENCHMARK = Benchmark(
     name="toolhop",

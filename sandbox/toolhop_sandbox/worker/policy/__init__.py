@@ -1,11 +1,11 @@
-"""The policy that tool code is compiled and run under: the second wall, inside the container.
+"""The policy under which tool code is compiled and run: the second wall, inside the container.
 
     code = compile_restricted(source)
     namespace = restricted_globals()
     exec(code, namespace)
 
-`transformer` judges the source, `guards` stands in some built-ins, `modules` is the import
-allow-list, `templates` is for `str.format`, and `names` says which names lead where. docs/policy.md
+`transformer` checks the source, `guards` replaces some built-ins, `modules` has the import
+allow-list, `templates` handles `str.format`, and `names` has the rules for names. docs/policy.md
 says what is allowed and refused, and what the policy does *not* stop: the container is the wall
 that is meant to hold.
 """
@@ -32,22 +32,22 @@ __all__ = [
 ]
 
 ALL_GUARDS: Mapping[str, object] = MappingProxyType({**GUARDS, "__import__": guarded_import})
-"""Every guard that works while tool code runs, by the name that the code reaches it under."""
+"""The guards that act while tool code runs, by the names under which the code reaches them."""
 _BUILTINS = tool_builtins(ALL_GUARDS)
 
 
 def compile_restricted(
     source: str, filename: str = "<tool>", *, checks: Checks = CHECKS
 ) -> CodeType:
-    """Compile tool source under the policy, with the line numbers of the source.
+    """Compile tool source under the policy, keeping its line numbers.
 
-    Not through RestrictedPython's own function: that compiles with the `from __future__ import
+    RestrictedPython's own function is not used: it compiles with the `from __future__ import
     annotations` of its own module (9.0), which turns every annotation of the tool into text.
 
     Args:
-        source: Python text.
+        source: Python source.
         filename: its name in tracebacks.
-        checks: what judges names; tests replace one to see that it is missed.
+        checks: the checks of names; tests replace one to verify that it matters.
 
     Raises:
         PolicyViolation: the source does what tools may not; every such line is reported.
@@ -55,7 +55,7 @@ def compile_restricted(
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" in a tool is not for our log
+            warnings.simplefilter("ignore")  # keep warnings about "\d" in a tool out of our log
             tree = ast.parse(source, filename)
             transformer = ToolTransformer(checks)
             transformer.visit(tree)
@@ -69,10 +69,10 @@ def compile_restricted(
 
 
 def restricted_globals(*, guards: Mapping[str, object] | None = None) -> dict[str, object]:
-    """A fresh namespace to execute a compiled tool in.
+    """Return a fresh namespace in which to execute a compiled tool.
 
     Nothing in it that a tool can change is shared with another namespace. `guards` replaces
-    `ALL_GUARDS`; tests pass one to see that a guard is missed.
+    `ALL_GUARDS`; tests pass one to verify that a guard matters.
     """
     builtins = _BUILTINS.copy() if guards is None else tool_builtins(guards)
     return {"__name__": MODULE, "__doc__": None, "__builtins__": builtins}
@@ -81,8 +81,8 @@ def restricted_globals(*, guards: Mapping[str, object] | None = None) -> dict[st
 def preload(modules: Iterable[str] = ALLOWED_MODULES) -> None:
     """Import allowed modules ahead of a call, so that the call need not read the library's files.
 
-    Names that are not allowed are passed over. Also makes `datetime` load what it otherwise
-    loads at its first `strptime`.
+    Names that are not allowed are skipped. Also makes `datetime` load what it would otherwise load
+    at its first `strptime`.
     """
     for name in modules:
         if name in ALLOWED_MODULES:

@@ -1,13 +1,13 @@
-"""What transformed code calls while it runs: the guards, and the built-ins tools are given.
+"""The run-time half of the policy: guards called by transformed code, and the tools' built-ins.
 
-Guards judge by `type(x)`, never by `isinstance` or `x.__class__`: those can be made to lie. None
-keeps state, so one set serves every namespace. The names in angle brackets are not identifiers:
-tool code can neither call nor shadow them. (An argument that shadowed a guard was an escape from
+Guards check `type(x)`, never `isinstance` or `x.__class__`, which can be made to lie. None has
+state, so one set serves every namespace. The names in angle brackets are not identifiers, so tool
+code can neither call nor shadow them. (An argument that shadowed a guard was an escape from
 RestrictedPython before 8.3.)
 
-Iterating, unpacking, calling and items are *not* guarded. RestrictedPython's guards for these exist
-so that Zope can refuse some objects to some users. Here a tool may use every object it can reach;
-the policy limits what it can reach.
+Iterating, unpacking, calling and items are *not* guarded. RestrictedPython's guards for these let
+Zope refuse some objects to some users. Here a tool may use every object that it can reach; the
+policy limits what it can reach.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TYPE: Final = "<type>"
 
 
 def is_own(owner: Any) -> bool:
-    """Whether tool code made it: a class, an instance of one, a function, or `super()` of one."""
+    """Whether tool code made an object: a class, its instance, a function, or its `super()`."""
     kind: Any = type(owner)
     if kind is FunctionType:
         return bool(owner.__globals__.get("__name__") == MODULE)
@@ -52,10 +52,10 @@ def is_own(owner: Any) -> bool:
 
 
 def private(owner: Any, name: str) -> Any:
-    """`owner`, if its attribute `name`, which begins with an underscore, may be used.
+    """Return `owner` if its attribute `name`, which begins with an underscore, may be used.
 
-    Underscore names are a convention, and behind them libraries keep what they did not mean to
-    give. They may be used on what the tool made itself.
+    Underscore names are a convention for what libraries did not mean to expose. They may be used on
+    objects that the tool made itself.
     """
     if type(owner).__module__ == MODULE or is_own(owner):
         return owner
@@ -63,10 +63,10 @@ def private(owner: Any, name: str) -> Any:
 
 
 def read_guarded(owner: Any, name: str) -> Any:
-    """The value of one of the names in `GUARDED`, made safe or refused.
+    """Return the value of an attribute in `GUARDED`, made safe, or refuse it.
 
-    The value decides and not the owner, so that `super().format` and `map(str.format, ...)` end
-    here as well.
+    The decision depends on the value, not the owner, so that it also covers `super().format` and
+    `map(str.format, ...)`.
     """
     if name == "obj" and issubclass(type(owner), AttributeError):
         raise PolicyViolation("attribute 'obj' of an error may belong to a library: use str(error)")
@@ -85,8 +85,8 @@ _FORMAT, _FORMAT_MAP, _REGISTER = str.format, str.format_map, ABCMeta.register
 
 
 def safe_getattr(owner: Any, name: str, /, *default: Any) -> Any:
-    """`getattr` under the rules that hold for names in source."""
-    if type(name) is not str:  # a subclass could answer the checks with another text
+    """`getattr` under the rules for names in source."""
+    if type(name) is not str:  # a subclass could show the checks another text
         raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
     if name == "__class__":
         return kind_of(owner)
@@ -104,7 +104,7 @@ def safe_getattr(owner: Any, name: str, /, *default: Any) -> Any:
 
 
 def safe_vars(owner: Any, /) -> dict[str, Any]:
-    """A copy of the attributes of one of the tool's own objects, to read."""
+    """Return a copy of the attributes of one of the tool's own objects."""
     if issubclass(type(owner), type) or not is_own(owner):
         raise PolicyViolation("vars() takes an object of the tool's own classes: use getattr")
     return dict(vars(owner))
@@ -114,10 +114,10 @@ def safe_vars(owner: Any, /) -> dict[str, Any]:
 
 
 def writable(owner: Any) -> Any:
-    """`owner`, if its attributes may be set: not a module, class or function of the library.
+    """Return `owner` if its attributes may be set, unlike a library's modules or classes.
 
-    These stay as they are, for whatever of ours runs later in the same process. `typing`'s objects
-    are refused as they hand what is set on to the class that they stand for.
+    They must not change for our code that runs later in the same process. Objects of `typing`
+    refuse too, as they pass what is set on to the class that they stand for.
     """
     kind = type(owner)
     if kind.__module__ == MODULE:
@@ -142,12 +142,12 @@ def _owner_to_write(owner: Any, name: str) -> Any:
 
 
 def safe_setattr(owner: Any, name: str, value: Any, /) -> None:
-    """`setattr` under the rules that hold for names in source."""
+    """`setattr` under the rules for names in source."""
     setattr(_owner_to_write(owner, name), name, value)
 
 
 def safe_delattr(owner: Any, name: str, /) -> None:
-    """`delattr`, likewise."""
+    """`delattr` under the rules for names in source."""
     delattr(_owner_to_write(owner, name), name)
 
 
@@ -155,7 +155,7 @@ def safe_delattr(owner: Any, name: str, /) -> None:
 
 
 class _TypeMeta(type):
-    """Makes a class that stands for `type`: called with one object it gives the object's type."""
+    """Metaclass of a substitute for `type`, which returns the type of one object."""
 
     def __call__(cls, *args: Any) -> Any:
         if len(args) != 1:
@@ -173,7 +173,7 @@ class _TypeMeta(type):
 
 
 class Type(metaclass=_TypeMeta):
-    """The tools' `type`. The real one called with three arguments makes classes unseen."""
+    """The tools' `type`. The real one, given three arguments, makes classes unchecked."""
 
     __slots__ = ()
     __class_getitem__: Any = classmethod(GenericAlias)
@@ -183,10 +183,11 @@ Type.__name__ = Type.__qualname__ = "type"
 
 
 def kind_of(owner: Any, /) -> Any:
-    """`type(owner)`; every metaclass is shown as the harmless `type`.
+    """Return `type(owner)`, with every metaclass replaced by the harmless `type`.
 
-    The types of bound methods and generic aliases are refused: called, they wrap any object, which
-    then passes for something else (`copy` looks up a method's name on what it is bound to).
+    The types of bound methods and generic aliases are refused: when called, they wrap any object,
+    which then passes for something else (`copy` looks up a method's name on the object it is bound
+    to).
     """
     kind = type(owner)
     if issubclass(kind, type):
@@ -197,12 +198,12 @@ def kind_of(owner: Any, /) -> Any:
 
 
 def build_class(body: Callable[[], Any], name: str, /, *bases: Any, **keywords: Any) -> Any:
-    """The class statement, without a choice of metaclass.
+    """Execute the class statement, without a choice of metaclass.
 
-    A metaclass is code that runs in place of `type`; with one, a tool could answer `isinstance`
-    for foreign objects.
+    A metaclass runs code in place of `type`; with one, a tool could answer `isinstance` for foreign
+    objects.
     """
-    # A key of the tool's own kind of text could be another one when Python looks.
+    # A key of a tool's str subclass could turn into another one when Python compares it.
     if "metaclass" in keywords or any(type(key) is not str for key in keywords):
         raise PolicyViolation("a class cannot choose its metaclass: use a class decorator")
     if any(base is Type or getattr(base, "__origin__", None) is Type for base in bases):
@@ -216,7 +217,7 @@ def build_class(body: Callable[[], Any], name: str, /, *bases: Any, **keywords: 
 def silent_print(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, **_: Any) -> None:
     """`print` to nowhere, or to a text buffer of the tool's own.
 
-    The values are not even turned into text: nobody would read it.
+    Values printed to nowhere are not even converted to text.
     """
     if file is not None:
         builtins.print(*values, sep=sep, end=end, file=file)
@@ -234,7 +235,7 @@ GUARDS: Final[Mapping[str, object]] = {
     "type": Type,
     "__build_class__": build_class,
 }
-"""The guards by the name that code reaches them under; `modules` has that of imports."""
+"""The guards by the names under which code reaches them; `modules` has the import guard."""
 
 _PLAIN = (
     "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict dir divmod "
@@ -242,15 +243,15 @@ _PLAIN = (
     "len list map max min next object oct ord pow property range repr reversed round set slice "
     "sorted staticmethod str sum super tuple zip Ellipsis NotImplemented True False None"
 )
-"""As Python has them. `hasattr` answers yes or no about any name, which gives nothing away;
-`__len__` and `__iter__` are what honest code asks for."""
+"""Unchanged built-ins. `hasattr` answers only yes or no about any name, which reveals nothing;
+honest code asks for `__len__` and `__iter__`."""
 
 
 def _exceptions() -> dict[str, Any]:
-    """All but the groups: one with a `split` of its own crashes interpreters (CVE-2025-22153).
+    """Return all exceptions but groups: overriding `split` crashes Python (CVE-2025-22153).
 
     `SystemExit` and its like may be raised: the worker catches them all, and its time limits are
-    signals, which no `except` holds up.
+    signals, which no `except` can stop.
     """
     return {
         name: kind
@@ -262,6 +263,6 @@ def _exceptions() -> dict[str, Any]:
 
 
 def tool_builtins(guards: Mapping[str, object]) -> dict[str, Any]:
-    """A namespace's `__builtins__` with these guards."""
+    """Return a namespace's `__builtins__` with these guards."""
     plain = {name: getattr(builtins, name) for name in _PLAIN.split()}
     return {**plain, **_exceptions(), "print": silent_print, **guards}

@@ -1,13 +1,13 @@
-"""The modules tool code may import, and the copies of them that it is given.
+"""The modules that tool code may import, and the copies of them that it gets.
 
-Tools never hold a library module. A module is a door: `random._os`, `calendar.sys` and
-`typing.sys` are all one attribute away, and `json.dumps = ...` would change it for whatever runs
-later. They are given a module object of the same name with the public names in it, less those of
-`HIDDEN`, which no guard lets them write to. It is a plain module object, so the interpreter's fast
-path for `math.sqrt` and its error messages stay.
+Tools never hold a library module. A module opens doors: `random._os`, `calendar.sys` and
+`typing.sys` are one attribute away, and `json.dumps = ...` would change it for whatever runs later.
+Tools get a module object of the same name with its public names, except those in `HIDDEN`, and no
+guard lets them write to it. As it is a plain module object, the interpreter's fast path for
+`math.sqrt` and its error messages are unaffected.
 
-The list is of modules that only compute. Of a module most of which does something else, `ONLY` has
-the names that compute.
+The list has only modules that compute. If most of a module does something else, `ONLY` has the
+names that compute.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FILES = "tools have no files; use bytes or text"
 _STATEMENT = "write a class statement"
 _CODE = "it evaluates source text"
 HIDDEN: Final[Mapping[str, Mapping[str, str]]] = {
-    # A metaclass; called, it makes classes with special methods that no check saw.
+    # A metaclass; when called, it makes classes with unchecked special methods.
     "abc": {"ABCMeta": "derive from ABC"},
     "ast": {"main": "it reads files"},
     "bz2": {"open": _FILES, "BZ2File": _FILES},
@@ -50,9 +50,9 @@ HIDDEN: Final[Mapping[str, Mapping[str, str]]] = {
         "redirect_stdout": "use print(file=...)",
         "redirect_stderr": "",
     },
-    # It takes any bases and any special name.
+    # It accepts any bases and any special name.
     "dataclasses": {"make_dataclass": _STATEMENT},
-    # Metaclasses, and what writes to a module by its name.
+    # Metaclasses, and a function that writes to a module by its name.
     "enum": {
         "EnumMeta": _STATEMENT,
         "EnumType": _STATEMENT,
@@ -77,10 +77,10 @@ HIDDEN: Final[Mapping[str, Mapping[str, str]]] = {
     "xml.etree.ElementTree": {"parse": _FILES, "iterparse": _FILES, "ElementTree": _FILES},
     "zoneinfo": {"reset_tzpath": ""},
 }
-"""Module to the public names that tools may not have, each with what to do instead."""
+"""Public names that tools may not have, by module, with what to do instead."""
 
 ONLY: Final[Mapping[str, frozenset[str]]] = {
-    # Of addresses and dates; make_msgid asks the machine for its name.
+    # Only addresses and dates: make_msgid asks the machine for its name.
     "email.utils": frozenset(
         {"format_datetime", "formataddr", "formatdate", "getaddresses", "mktime_tz", "parseaddr"}
         | {"parsedate", "parsedate_to_datetime", "parsedate_tz", "quote", "unquote"}
@@ -98,18 +98,18 @@ ONLY: Final[Mapping[str, frozenset[str]]] = {
     # The rest parses files and addresses.
     "xml.sax.saxutils": frozenset({"escape", "quoteattr", "unescape"}),
 }
-"""Module to the names that tools may have of it, where they are few."""
+"""The only names of a module that tools may have, for modules with few such names."""
 
 
 def module_problem(name: str) -> str | None:
-    """Why tools may not import this module; None if they may."""
+    """Return why tools may not import a module; None if they may."""
     if name in ALLOWED_MODULES or any(one.startswith(f"{name}.") for one in ALLOWED_MODULES):
         return None
     return f"module {name!r} is not available to tools: they have modules that only compute"
 
 
 def member_problem(module: str, name: str) -> str | None:
-    """Why tools may not have this name of a module; None if they may, where it exists."""
+    """Return why tools may not have this name of a module; None if they may."""
     hidden = HIDDEN.get(module, {})
     if not (name in hidden or name.startswith("_") or name not in ONLY.get(module, {name})):
         return None
@@ -119,7 +119,7 @@ def member_problem(module: str, name: str) -> str | None:
 
 
 def _public(real: ModuleType) -> dict[str, Any]:
-    """What a module offers: its `__all__`, or what has no underscore and is not a module."""
+    """Return a module's public members: `__all__`, or names without underscore."""
     names = getattr(real, "__all__", None)
     if names is None:
         names = [name for name in dir(real) if not name.startswith("_")]
@@ -129,10 +129,10 @@ def _public(real: ModuleType) -> dict[str, Any]:
 
 @functools.cache
 def curated(name: str) -> ModuleType:
-    """The tools' copy of an allowed module, or of the package of one, made once a process.
+    """Return the tools' copy of an allowed module, or of its package, made once per process.
 
     Raises:
-        ImportError: the running Python does not have it.
+        ImportError: the running Python does not have the module.
     """
     real = importlib.import_module(name)
     found = _public(real) if name in ALLOWED_MODULES else {}
@@ -159,16 +159,15 @@ def guarded_import(
     fromlist: Any = (),
     level: int = 0,
 ) -> ModuleType | None:
-    """`__import__` of tool code: import statements end here.
+    """`__import__` for tool code: import statements call it.
 
-    So does the C code of the library that a tool calls, for what it imports as it goes
-    (`PyImport_Import` looks the function up in the *caller's* built-ins; `datetime.strptime`
-    needs `_strptime` that way). It passes an empty list where a statement passes a tuple or
-    None, and takes the module from `sys.modules` whatever is returned: so it gets its import,
-    and the tool gets nothing.
+    So does the library's C code, called by a tool, for its own imports (`PyImport_Import` looks the
+    function up in the *caller's* built-ins; `datetime.strptime` needs `_strptime` that way). It
+    passes an empty list where a statement passes a tuple or None, and takes the module from
+    `sys.modules` whatever is returned: so it gets its import, and the tool gets nothing.
 
-    Every name in `fromlist` is checked here, because on a missing attribute `from x import y`
-    falls back to `sys.modules["x.y"]`, which is a library module.
+    Every name in `fromlist` is checked here, because on a missing attribute `from x import y` falls
+    back to `sys.modules["x.y"]`, which is a library module.
     """
     if type(fromlist) is list:
         importlib.import_module(name)

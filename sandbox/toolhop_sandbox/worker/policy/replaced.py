@@ -1,7 +1,7 @@
-"""Library functions that take names or source as data, behind a check of these.
+"""Checked replacements of library functions that take names or source as data.
 
-A function that takes the name of an attribute as a *value* does at run time what the compiler
-refused in source. Each here checks what it is given and calls the library's own.
+A function that takes an attribute's name as a *value* does at run time what the compiler refused in
+source. Each replacement checks its arguments and calls the library's function.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _copy() -> dict[str, Any]:
     import copy
 
     def deepcopy(x: Any) -> Any:
-        """Without a memo: what it holds for a part, also for a name, the library believes."""
+        """Omit the memo, in which the library trusts any entry as a copied part, even a name."""
         return copy.deepcopy(x)
 
     return {"deepcopy": deepcopy}
@@ -48,7 +48,7 @@ def _functools() -> dict[str, Any]:
     import functools
 
     def update_wrapper(wrapper: Any, wrapped: Any) -> Any:
-        """Without lists of names, by which it hands over any attribute of `wrapped`."""
+        """Omit the lists of names, by which any attribute of `wrapped` could be copied."""
         return functools.update_wrapper(writable(wrapper), wrapped)
 
     def wraps(wrapped: Any) -> Callable[[Any], Any]:
@@ -61,8 +61,8 @@ def _dataclasses() -> dict[str, Any]:
     import dataclasses
     import typing
 
-    # Where annotations are texts, the library looks up in the class's module what they mean. No
-    # tool can reach this one, in which the words that `dataclass` knows have their usual meaning.
+    # If annotations are texts, the library looks up their meaning in the class's module. No
+    # tool can reach this one, where the names that `dataclass` looks for have their usual meaning.
     module = sys.modules.setdefault(MODULE, ModuleType(MODULE))
     vars(module).update(
         ClassVar=typing.ClassVar,
@@ -73,7 +73,7 @@ def _dataclasses() -> dict[str, Any]:
     )
 
     def check(cls: Any) -> Any:
-        """The library pastes the names of fields, also inherited ones, into source that it runs."""
+        """Check the names of all fields, as the library pastes them into source that it runs."""
         if not (issubclass(type(cls), type) and is_own(cls)):
             raise PolicyViolation("dataclass() takes a class of the tool's own")
         names = list(vars(cls).get("__annotations__", ()))
@@ -103,4 +103,4 @@ REPLACED: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "operator": _operator,
     "typing": _typing,
 }
-"""Module to what makes its checked functions, so that a worker which imports none loads none."""
+"""Functions that build a module's replacements; a worker loads only what it needs."""

@@ -11,15 +11,16 @@ from toolhop_sandbox.worker.policy.names import PolicyViolation, read_problem
 
 @functools.lru_cache(maxsize=64)
 def template_problem(template: str) -> str | None:
-    """Why `str.format` may not have this template; None if it may.
+    """Return why `str.format` may not use a template; None if it may.
 
-    A field may pick items (`{0[key]}`) and plain public attributes (`{film.title}`): the names that
-    an expression may spell. The value of the field becomes text, so `GUARDED` names do no harm.
+    A field may select items (`{0[key]}`) and plain public attributes (`{film.title}`): the names
+    that an expression may spell. The value of the field becomes text, so `GUARDED` names do no
+    harm.
 
     A malformed template may pass. `str.format` reads it with the same parser, field by field, and
-    stops at the latest where that parser stopped here; what lies before was checked.
+    stops no later than the parser did here; everything before that was checked.
 
-    Cached, as a template is usually formatted in a loop: 1.4 us a call otherwise.
+    Cached, as a template is usually formatted in a loop: 1.4 us per call otherwise.
     """
     try:
         for _, field, spec, _ in _string.formatter_parser(template):
@@ -37,24 +38,24 @@ def template_problem(template: str) -> str | None:
 
 
 def str_format(template: str, /, *args: object, **kwargs: object) -> str:
-    """`str.format` that walks no attribute it should not."""
+    """`str.format`, without access to refused attributes."""
     return str.format(_checked(template), *args, **kwargs)
 
 
 def str_format_map(template: str, mapping: Mapping[str, object], /) -> str:
-    """`str.format_map`, likewise."""
+    """`str.format_map`, without access to refused attributes."""
     return str.format_map(_checked(template), mapping)
 
 
 def bound(template: str, name: str) -> Callable[..., str]:
-    """`template.format` or `template.format_map`, checked when it is called."""
+    """Return `template.format` or `template.format_map`, checked when called."""
     if name == "format_map":
         return lambda mapping, /: str_format_map(template, mapping)
     return lambda *args, **kwargs: str_format(template, *args, **kwargs)
 
 
 def _checked(template: str) -> str:
-    # The text itself, whatever a subclass makes of `__str__`; TypeError for anything else.
+    # The text itself, even if a subclass overrides `__str__`; TypeError for anything else.
     text = str.__str__(template)
     if problem := template_problem(text):
         raise PolicyViolation(problem)

@@ -1,4 +1,4 @@
-"""The compile-time half of the policy: judges every name, and puts guards where names cannot say.
+"""The compile-time half of the policy: checks every name, and inserts guards where needed.
 
 Built on RestrictedPython's transformer for what it does well: it visits every kind of syntax by
 name and refuses what it does not know, so new syntax in a new Python is refused until reviewed.
@@ -52,24 +52,24 @@ ABSENT: Final[Mapping[str, str]] = {
     "exit": "return or raise",
     "quit": "return or raise",
 }
-"""Built-ins tools are not given, and what to do instead. Naming one that the source does not define
-is refused at once; `input` and `open` are fine as names of the tool's own."""
+"""Built-ins that tools do not have, and what to do instead. Using one that the source does not
+define is refused at once; `input` and `open` are allowed as names of the tool's own."""
 SYNTAX: Final[Mapping[str, str]] = {
     "AsyncFunctionDef": "there is no event loop: use plain functions",
     "TryStar": "a group's own split crashes interpreters (CVE-2025-22153): use except",
 }
-"""Syntax that is refused by name, and why. What is not known at all is refused as well."""
+"""Syntax that is refused by name, with the reason. Unknown syntax is refused as well."""
 
 
 def bound_problem(name: str) -> str | None:
-    """Why a source may not bind or declare this name; None if it may."""
+    """Return why a source may not bind or declare this name; None if it may."""
     if is_dunder(name) and name not in BINDABLE:
         return f"{name!r} is a name that only Python itself may give a meaning: use another"
     return None
 
 
 def loaded_problem(name: str) -> str | None:
-    """Why a source that does not define this name may not use it; None if it may."""
+    """Return why a source that does not define this name may not use it; None if it may."""
     if name in ABSENT:
         return f"built-in {name!r} is not available to tools: {ABSENT[name]}"
     if is_dunder(name) and name not in BINDABLE and name not in _OF_MODULES:
@@ -81,21 +81,21 @@ _OF_MODULES = frozenset({"__name__", "__doc__", "__debug__"})
 
 
 def pattern_problem(name: str) -> str | None:
-    """Why a pattern may not read this attribute: there is no room for a guard. None if it may."""
+    """Return why a pattern, which has no guard, may not read this attribute; None if it may."""
     if name.startswith("_") or name in GUARDED or read_problem(name):
         return f"attribute {name!r} cannot be read by a pattern: read it in the case's body"
     return None
 
 
 def updated_problem(name: str) -> str | None:
-    """Why `+=` may not update this attribute: it reads before it writes. None if it may."""
+    """Return why `+=`, which reads first, may not update this attribute; None if it may."""
     if name in GUARDED:
         return f"attribute {name!r} cannot be updated in place: assign to it"
     return None
 
 
 class Checks(NamedTuple):
-    """What judges each kind of name: the problem, or None. Tests replace one at a time."""
+    """The check for each kind of name, which returns the problem or None."""
 
     read: Callable[[str], str | None] = read_problem
     written: Callable[[str], str | None] = write_problem
@@ -113,7 +113,7 @@ CHECKS: Final = Checks()
 
 
 class ToolTransformer(RestrictingNodeTransformer):
-    """Rewrites a module in place; `problems` says what must not be run."""
+    """Rewrites a module in place; `problems` has everything that is not allowed."""
 
     def __init__(self, checks: Checks = CHECKS) -> None:
         super().__init__()
@@ -123,17 +123,17 @@ class ToolTransformer(RestrictingNodeTransformer):
         self._forgiving = 0
 
     def error(self, node: ast.AST, info: str | None) -> None:
-        """Note a problem, if there is one, at the line of `node`."""
+        """Record a problem, if there is one, at the line of `node`."""
         if info:
             self.problems.append((getattr(node, "lineno", 0), info))
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Refuse syntax that no visitor knows. It stays in the tree, which is not compiled."""
+        """Refuse syntax that has no visitor. It stays in the tree, which will not be compiled."""
         self.error(node, f"{type(node).__name__} is syntax that tools may not use")
         return node
 
     def named_syntax(self, node: ast.AST) -> ast.AST:
-        """Syntax of `SYNTAX`: refused, or visited where a test took it out."""
+        """Refuse the syntax in `SYNTAX`; visit it if a test has removed it from there."""
         name = type(node).__name__
         if name in self.checks.syntax:
             self.error(node, f"{name} is syntax that tools may not use: {self.checks.syntax[name]}")
@@ -141,7 +141,7 @@ class ToolTransformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def plain(self, node: Any) -> Any:
-        """Judge what is inside; the syntax itself is harmless."""
+        """Visit the children of syntax that is harmless itself."""
         return self.node_contents_visit(node)
 
     def _list(self, nodes: Sequence[ast.AST]) -> list[Any]:
@@ -164,7 +164,7 @@ class ToolTransformer(RestrictingNodeTransformer):
                 self.error(node, self.checks.bound(name))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A variable. Guards have names that no identifier can be, so any other may be used."""
+        """Check a variable. Guards' names are not identifiers, so no variable can be a guard."""
         if not isinstance(node.ctx, ast.Load):
             self._bind(node, node.id)
         elif node.id not in self._own:
@@ -172,17 +172,17 @@ class ToolTransformer(RestrictingNodeTransformer):
         return node
 
     def visit_Global(self, node: Any) -> Any:
-        """`global x`, `nonlocal x`."""
+        """Check `global x` or `nonlocal x`."""
         self._bind(node, *node.names)
         return node
 
     def visit_arg(self, node: ast.arg) -> Any:
-        """A parameter, of whichever kind."""
+        """Check a parameter of any kind."""
         self._bind(node, node.arg)
         return self.node_contents_visit(node)
 
     def _named(self, node: Any) -> Any:
-        """What binds `node.name`."""
+        """Check a node that binds `node.name`."""
         self._bind(node, node.name)
         return self.node_contents_visit(node)
 
@@ -193,13 +193,13 @@ class ToolTransformer(RestrictingNodeTransformer):
     # -- attributes ----------------------------------------------------------------------------
 
     def _guard(self, guard: str, node: ast.expr, *names: str) -> ast.Call:
-        """`guard(node, *names)` at the place of `node`, so that errors keep their line."""
+        """Return `guard(node, *names)` in place of `node`, so that errors keep their line."""
         arguments = [node, *(ast.Constant(name) for name in names)]
         call = ast.Call(func=ast.Name(guard, ast.Load()), args=arguments, keywords=[])
         return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """`owner.name`, read, set or deleted."""
+        """Check and guard `owner.name`, whether it is read, set or deleted."""
         node.value = self.visit(node.value)
         name = node.attr
         stored = not isinstance(node.ctx, ast.Load)
@@ -215,16 +215,17 @@ class ToolTransformer(RestrictingNodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """`target += value`, which stays Python's own: it evaluates owner and index once.
+        """Check `target += value`, which stays Python's own, as it evaluates owner and index once.
 
-        It reads a `GUARDED` name unguarded and hands the value to the operator's other side.
+        It would read a `GUARDED` name without a guard and pass the value to the operator's other
+        operand.
         """
         if isinstance(node.target, ast.Attribute):
             self.error(node, self.checks.updated(node.target.attr))
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call. A literal template is checked here, once, and formats at full speed."""
+        """Check a call. A literal template is checked here, once, and not at run time."""
         match node.func:
             case ast.Attribute(attr="format", value=ast.Constant(value=str(template))):
                 self.error(node, self.checks.template(template))
@@ -242,12 +243,12 @@ class ToolTransformer(RestrictingNodeTransformer):
                 self.visit_Name(inner)
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
-        """A literal or a dotted name; Python allows nothing else, so nothing is rewritten."""
+        """Check a literal or dotted name, the only values that Python allows here."""
         self._check_pattern_value(node.value)
         return node
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
-        """`{"title": title, **rest}`."""
+        """Check `{"title": title, **rest}`."""
         for key in node.keys:
             self._check_pattern_value(key)
         self._bind(node, node.rest)
@@ -255,9 +256,9 @@ class ToolTransformer(RestrictingNodeTransformer):
         return node
 
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        """`Film(title, year=1999)`.
+        """Check `Film(title, year=1999)`.
 
-        Positions are read by the names in `__match_args__`, which only dataclasses and named
+        Positional patterns use the names in `__match_args__`, which only dataclasses and named
         tuples set, from their fields.
         """
         self._check_pattern_value(node.cls)
@@ -270,7 +271,7 @@ class ToolTransformer(RestrictingNodeTransformer):
     # -- the module and its imports ------------------------------------------------------------
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """The whole source. What runs only as a program is cut out: a tool is never one."""
+        """Check the whole source, cutting out what runs only as a program."""
         for statement in node.body:
             if isinstance(statement, ast.If) and _asks_for_main(statement.test):
                 statement.body = [ast.copy_location(ast.Pass(), statement.body[0])]
@@ -279,7 +280,7 @@ class ToolTransformer(RestrictingNodeTransformer):
         return node
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """`try`: inside one that expects a failing import, an import may fail when it runs."""
+        """Check `try`: inside one that expects a failing import, imports may fail at run time."""
         forgiving = any(_catches_import_error(handler) for handler in node.handlers)
         self._forgiving += forgiving
         node.body = self._list(node.body)
@@ -289,14 +290,14 @@ class ToolTransformer(RestrictingNodeTransformer):
         return node
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
-        """`import x.y as z`; `modules.guarded_import` checks again when it runs."""
+        """Check `import x.y as z`; `modules.guarded_import` checks again at run time."""
         for alias in node.names:
             self._import_error(node, self.checks.module(alias.name))
             self._bind(node, alias.asname or alias.name.partition(".")[0])
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """`from x import y as z`."""
+        """Check `from x import y as z`."""
         module = "." * node.level + (node.module or "")
         problem = self.checks.module(module)
         self._import_error(node, problem)
@@ -312,12 +313,12 @@ class ToolTransformer(RestrictingNodeTransformer):
 
 
 def _asks_for_main(test: ast.expr) -> bool:
-    """Whether it is `__name__ == "__main__"`."""
+    """Whether a test is `__name__ == "__main__"`."""
     return ast.unparse(test) == "__name__ == '__main__'"
 
 
 def _catches_import_error(handler: ast.ExceptHandler) -> bool:
-    """Whether the handler's type, as it is spelled, takes an `ImportError`."""
+    """Whether the handler's type, as spelled, includes `ImportError`."""
     names = {
         node.id
         for node in ast.walk(handler.type or ast.Name("Exception"))
@@ -327,7 +328,7 @@ def _catches_import_error(handler: ast.ExceptHandler) -> bool:
 
 
 def _bound_names(tree: ast.AST) -> Iterator[str]:
-    """Every name that the source binds anywhere; coarse, as only an early refusal hangs on it."""
+    """Yield every name that the source binds anywhere; needed only for early refusals."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
