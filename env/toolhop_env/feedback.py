@@ -139,6 +139,7 @@ def problems_text(name: str, rejected: Rejected) -> str:
 
 
 def _sentence(name: str, problem: Problem) -> str:
+    """Describe one problem. Name the argument: repairing agents look for it in the feedback."""
     path, given, allowed = problem.path, problem.given, problem.allowed
     match problem.code:
         case ErrorCode.MALFORMED_CALL:
@@ -159,8 +160,10 @@ def _sentence(name: str, problem: Problem) -> str:
             return f"{_where(path)} must be of type {allowed}, but {_is(path)} {given}."
         case ErrorCode.NOT_IN_ENUM:
             return f"{_where(path)} must be {allowed}, but {_is(path)} {given}."
-        case _:
+        case ErrorCode.SCHEMA_VIOLATION:
             return f"{_where(path)}, given as {given}, must satisfy: {allowed}."
+        case _:
+            raise ValueError(f"{problem.code} is no code of a call that was not run")
 
 
 def _where(path: str) -> str:

@@ -1,8 +1,8 @@
 """The verdict on one call: valid, or an error with a code.
 
-Every benchmark and report uses the same codes. The first ten are decided before anything runs, the
-others by running. ToolHop (paper section 4.1) counts an invocation error without giving its kind;
-its released code counts none at all.
+Every benchmark and report uses the same codes. Those before `RAISED` are decided before anything
+runs, the others by running. ToolHop (paper section 4.1) counts an invocation error without giving
+its kind; its released code counts none at all.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ErrorCode(StrEnum):
     DIED = "died"
 
 
-BEFORE_RUNNING = frozenset(list(ErrorCode)[:10])
+BEFORE_RUNNING = frozenset([*ErrorCode][: [*ErrorCode].index(ErrorCode.RAISED)])
 """Codes of calls that were not run."""
 
 
