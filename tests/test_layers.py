@@ -195,7 +195,8 @@ def test_nothing_but_commands_knows_the_command_line() -> None:
     root = ROOMS["toolhop_agents"] / "toolhop_agents"
     others = [
         path for path in root.rglob("*.py")
-        if path.relative_to(root).parts[0] not in {*WITH_CLI, "__main__.py"}
+        # The façade takes the options of `toolhop run`, and refuses them in the same words.
+        if path.relative_to(root).parts[0] not in {*WITH_CLI, "__main__.py", "facade.py"}
         and not is_command(path)
     ]  # fmt: skip
     modules = {path: [node.module or "" for node in nodes(path) if isinstance(node, ast.ImportFrom)]

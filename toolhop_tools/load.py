@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toolhop_tools.benchmarks import READ
 from toolhop_tools.benchmarks.toolhop.reader import READER as TOOLHOP
-from toolhop_tools.errors import BadChoice, DataError, DataNotFound
+from toolhop_tools.errors import BadChoice, DataError, DataNotFound, ToolsError
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.packages import BadPackage, Registry
 from toolhop_tools.readers import folder, native
@@ -56,6 +56,25 @@ def load(
     return survey(name_or_path, last_wins=last_wins).usable(skip_broken=skip_broken)
 
 
+def _of_package(name: str, reader: Reader, path: str, *, last_wins: bool) -> Survey:
+    """Call the reader of an installed package, which may break in any way."""
+    try:
+        found = reader.survey(path, last_wins=last_wins)
+    except (ToolsError, OSError):
+        raise
+    except Exception as error:
+        raise BadPackage(
+            f"the reader {name!r} of an installed package raised {type(error).__name__}: {error}; "
+            f"repair its function `survey`"
+        ) from error
+    if not isinstance(found, Survey):
+        raise BadPackage(
+            f"the reader {name!r} of an installed package returned {found!r}; its function "
+            f"`survey` must return a Survey"
+        )
+    return found
+
+
 def survey(name_or_path: str | Path, *, last_wins: bool = False) -> Survey:
     """As `load`, but return errors and findings as values; raises if nothing could be read."""
     given = str(name_or_path)
@@ -63,7 +82,11 @@ def survey(name_or_path: str | Path, *, last_wins: bool = False) -> Survey:
     try:
         reader = _reader(name, colon) if isinstance(name_or_path, str) else None
         if reader is not None:
-            return reader.survey(path, last_wins=last_wins)
+            return (
+                reader.survey(path, last_wins=last_wins)
+                if name in READERS.own
+                else _of_package(name, reader, path, last_wins=last_wins)
+            )
         if not given or not Path(given).exists():
             raise _unknown(given)
         if Path(given).is_file() and native.is_native_file(Path(given)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 import anyio
+import click
 from anyio.from_thread import start_blocking_portal
+from click.core import ParameterSource
 from rich.console import Console
 
+from toolhop_agents.cli.options import settings_of
+from toolhop_agents.runs.command import run as run_command
 from toolhop_agents.runs.execute import execute
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import FILE_WIDTH, print_tables
@@ -28,6 +32,11 @@ from toolhop_sandbox.choose import Kind
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load, select
 from toolhop_tools.model import Item
+
+NO_SETTINGS = {"config", "resume", "dry_run", "estimate", "format", "as_json", "json", "help"}
+"""Options of `toolhop run` that choose what the command does, not how episodes are played."""
+REPEATED = {"sample_id", "sample_ids", "stop", "request_option", "request_options"}
+"""Options that take a list as one flag per value; others take values separated by commas."""
 
 
 @dataclass(frozen=True)
@@ -99,18 +108,17 @@ def run(settings: RunSettings | None = None, **options: Any) -> Results:  # noqa
 
     Args:
         settings: settings of the run; built from `options` if None.
-        options: the options of ``toolhop run``, with underscores: ``model``, ``data``, ``limit``...
+        options: the options of ``toolhop run``, with underscores: ``model``, ``data``, ``limit``,
+            ``sample_id``... A list gives several values, and True sets a flag.
 
     Raises:
-        ValueError: an option is unknown or wrong (pydantic's ValidationError), or both settings and
-            options are given.
-        ToolsError, SandboxUnavailable: the data or the sandbox cannot be used.
+        ValueError: an option is unknown or wrong, or both settings and options are given.
+        TemplateError, ToolsError, SandboxUnavailable: the template, the data or the sandbox cannot
+            be used.
     """
     if settings is not None and options:
         raise ValueError(f"give settings or options, not both: {', '.join(options)}")
-    if isinstance(options.get("limit"), int):
-        options["limit"] = str(options["limit"])
-    wanted = settings or RunSettings(**options)
+    wanted = settings or _settings(options)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -119,6 +127,36 @@ def run(settings: RunSettings | None = None, **options: Any) -> Results:  # noqa
         with start_blocking_portal() as portal:
             ended = portal.call(execute, wanted)
     return Results(ended.store, ended.status, ended.fault)
+
+
+def _settings(options: Mapping[str, Any]) -> RunSettings:
+    """Read options as the command line does; a setting's own name is accepted too.
+
+    Raises:
+        ValueError: `toolhop run` refuses them.
+    """
+    flags = {param.name: param.opts[0] for param in run_command.params}
+    arguments = []
+    for name, value in options.items():
+        if name in NO_SETTINGS:
+            raise ValueError(f"{name} is for the command line alone; leave it out")
+        flag = flags.get(name, f"--{name.replace('_', '-')}")
+        if isinstance(value, bool):
+            arguments += [flag] if value else []
+        elif name in REPEATED and isinstance(value, list | tuple):
+            arguments += [f"{flag}={each}" for each in value]
+        elif value is not None:
+            several = isinstance(value, list | tuple)
+            arguments.append(f"{flag}={','.join(map(str, value)) if several else value}")
+    try:
+        context = run_command.make_context("toolhop.run", arguments)
+        is_default = context.get_parameter_source("turn_limit") is ParameterSource.DEFAULT
+        left_out = NO_SETTINGS | (
+            {"turn_limit"} if is_default else set()
+        )  # as the benchmark has it
+        return settings_of(context, {k: v for k, v in context.params.items() if k not in left_out})
+    except click.ClickException as error:
+        raise ValueError(error.format_message()) from None
 
 
 def opened(folder: str | Path) -> Results:
@@ -153,6 +191,10 @@ def play(
     """
     if isinstance(item, str):
         item = select(load(data), sample_ids=(item,))[0]
+    if not isinstance(item, Item) or not isinstance(setting, Setting | None):
+        raise BadChoice(
+            f"play takes an item or its id, and a Setting; given: {item!r}, {setting!r}"
+        )
     if sandbox not in get_args(Kind):
         raise BadChoice(f"the sandbox {sandbox!r} is none of {', '.join(get_args(Kind))}")
     with notebook.play(item, setting, sandbox=sandbox) as episode:

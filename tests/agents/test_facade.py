@@ -15,6 +15,7 @@ import pytest
 
 import toolhop
 from tests.waiting import CEILING_S
+from toolhop_agents.prompts import TemplateError
 from toolhop_tools.errors import BadChoice
 
 
@@ -58,8 +59,14 @@ def test_a_value_that_is_not_there(measure: str, mode: str, message: str, tmp_pa
 
 
 def test_wrong_options_are_refused_before_anything_is_played(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="limits\n  Extra inputs"):
+    with pytest.raises(ValueError, match=r"'--limits'.*'--limit'"):
         toolhop.run(limits=3)
+    with pytest.raises(ValueError, match="resume is for the command line alone"):
+        toolhop.run(resume=tmp_path)
+    with pytest.raises(ValueError, match="there is no feedback level 'zz'"):
+        toolhop.run(feedback="zz")
+    with pytest.raises(TemplateError, match=r"the template nosuch\.txt cannot be read"):
+        toolhop.run(template="nosuch.txt")
     with pytest.raises(ValueError, match="not both: data"):
         toolhop.run(toolhop.RunSettings(), data="builtin")
     with (
@@ -70,8 +77,34 @@ def test_wrong_options_are_refused_before_anything_is_played(tmp_path: Path) -> 
     none: Any = "none"
     with pytest.raises(BadChoice, match="none of auto"), toolhop.play("geography-1", sandbox=none):
         pass
+    number: Any = 3
+    with pytest.raises(BadChoice, match="an item or its id"), toolhop.play(number):
+        pass
     with pytest.raises(toolhop.StoreError):
         toolhop.opened(tmp_path)
+    with pytest.raises(toolhop.StoreError):
+        toolhop.RunStore.open(str(tmp_path))
+
+
+def test_options_of_a_run_are_those_of_the_command(tmp_path: Path) -> None:
+    template = tmp_path / "prompt.txt"
+    template.write_text("Use the tools. {question}")
+    results = toolhop.run(
+        sample_id=["geography-1", "geography-2"],
+        mode="mandatory,free",
+        tools="names=scrambled",
+        template=template,
+        answer_malformed=True,
+        single_shot=False,
+        sandbox="process",
+        log_dir=tmp_path,
+    )
+    settings = results.store.manifest["settings"]
+    assert len(results.attempts) == 4
+    assert settings["template"].startswith("Use the tools")
+    assert settings["perturbation"] == "names=scrambled"
+    assert settings["answer_malformed"]
+    assert not settings["single_shot"]
 
 
 def test_an_episode_is_played_by_hand() -> None:

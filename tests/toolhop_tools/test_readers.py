@@ -128,6 +128,20 @@ def test_a_broken_reader_names_its_package(
     assert int(done.stdout.splitlines()[-1]) == 43  # the product's own readers need no other
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [("raise KeyError('x')", "raised KeyError: 'x'"), ("return None", "returned None")],
+)
+def test_a_reader_that_breaks_is_named(tmp_path: Path, body: str, said: str) -> None:
+    source = PACKAGE.replace("def item(", f"def broken(*_, **__):\n    {body}\n\n\ndef item(")
+    source = source.replace("survey, wants_path", "broken, wants_path")
+    home = installed(tmp_path / "site", "quiz", source, "quiz = quiz:READER")
+    done = cli(home, tmp_path, "run", "--data", "quiz:x")
+    assert done.returncode == 2
+    assert f"the reader 'quiz' of an installed package {said}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_broken_reader_spoils_no_other(tmp_path: Path) -> None:
     entries = "broken = nowhere:READER\nquiz = quiz:READER"
     home = installed(tmp_path / "site", "quiz", PACKAGE, entries)

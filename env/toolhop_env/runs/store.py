@@ -95,15 +95,15 @@ class RunStore:
         return store
 
     @classmethod
-    def open(cls, folder: Path) -> RunStore:
+    def open(cls, folder: str | Path) -> RunStore:
         """Open an existing run.
 
         Raises:
             StoreError: `folder` is not a run.
         """
-        if not (folder / MANIFEST).is_file():
-            raise StoreError(no_run(folder))
-        return cls(folder)
+        if not (Path(folder) / MANIFEST).is_file():
+            raise StoreError(no_run(Path(folder)))
+        return cls(Path(folder))
 
     @property
     def manifest(self) -> dict[str, Any]:
