@@ -12,7 +12,7 @@ from toolhop_tools.leaves import inner
 from toolhop_tools.words import as_text, bare, scalars
 
 SHORT = 2
-"""Length up to which only its case distinguishes an answer from a word, in letters."""
+"""Maximum length, in letters, of answers that only their case distinguishes from words."""
 REFERENCE = re.compile(r"\{(\d{1,2})\}")
 
 

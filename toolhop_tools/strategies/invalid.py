@@ -124,7 +124,7 @@ def _parts(flat: Flat, spot: Spot) -> Iterator[tuple[str | int, list[Schema], Sp
 
 
 def _needs(path: _Path, wanted: Schema) -> Schema:
-    """Return a schema that requires a value at the path which fits `wanted`."""
+    """Return a schema that requires a value fitting `wanted` at the path."""
     if not path:
         return wanted
     step, inner = path[0], _needs(path[1:], wanted)
