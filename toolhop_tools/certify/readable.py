@@ -67,7 +67,7 @@ class Ground(IntEnum):
     SCHEMA = 1
     """The schema offers the value as a choice, as a default or in a description."""
     CHANGED = 2
-    """The sub-question has the value in part, in other capitals or with another sign."""
+    """The sub-question has part of the value, or has it capitalised or signed differently."""
     ELSEWHERE = 3
     """The item's question, or an earlier answer that is not mentioned, has the value."""
     NOWHERE = 4

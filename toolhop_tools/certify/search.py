@@ -97,7 +97,7 @@ class Search:
         return await self._ambiguous(hits[0], top)
 
     def _readings(self, call: Answering) -> list[Reading]:
-        """Return where the answers of a call are the gold."""
+        """Return a reading for each answer of a call that is the gold."""
         gold, forms = self.task.asked.gold, self.task.notations
         found = (reading(gold, answer, call.tried.value, forms) for answer in call.answers)
         return [read for read in found if read is not None]

@@ -32,7 +32,7 @@ def filled(text: str, answers: Sequence[str]) -> str:
 
 
 def resolved(value: JSON, answers: Sequence[str], schema: Mapping[str, JSON] | None = None) -> JSON:
-    """Fill earlier answers into arguments, as numbers if the schema requires numbers."""
+    """Insert earlier answers into arguments, as numbers if the schema requires numbers."""
     schema = schema or {}
     if isinstance(value, dict):
         return {k: resolved(v, answers, inner(schema, k, schema)) for k, v in value.items()}

@@ -38,7 +38,7 @@ from toolhop_tools.model import Item, canonical
 from toolhop_tools.words import scalars
 
 TRIES = 30
-"""Attempts that a search makes before it gives up a shape."""
+"""Attempts that a search makes before it gives up on a shape."""
 RUNS = 20
 """Calls run to fill one place of a shape."""
 LONGEST_CHARS = 200
