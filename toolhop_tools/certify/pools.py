@@ -99,8 +99,8 @@ class Choice:
     cost: float
     source: str
     """Origin of the value: ``answer``, ``question``, ``date``, ``enum``, ``default``,
-    ``reworded`` (from the question, but capitalised differently, in part, or negated), ``item`` (the
-    item's question or an earlier answer that is not mentioned) or ``filler``."""
+    ``reworded`` (from the question, but capitalised differently, in part, or negated), ``item``
+    (the item's question or an earlier answer that is not mentioned) or ``filler``."""
 
     def dearer(self, more: float) -> Choice:
         """Return the same choice at a higher cost."""
