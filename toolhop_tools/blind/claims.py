@@ -25,7 +25,7 @@ class Claim(StrEnum):
 
 
 def claim_named(text: str) -> Claim | None:
-    """Return the claim of a name, or None for no claim; yes and no of former versions are accepted.
+    """Return the named claim, or None for no claim; earlier versions' yes and no are accepted.
 
     Raises:
         ValueError: there is no such claim.

@@ -66,7 +66,7 @@ def _referring(arguments: Mapping[str, JSON], taken: Mapping[str, str]) -> dict[
 
 
 async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int) -> Sibling | None:
-    """Return the chain from another record, or None if none is found that gives a different answer.
+    """Return the chain from another record, or None if no record leads to a different answer.
 
     The certificate must have a call for every hop. The records tried depend on `seed`.
 

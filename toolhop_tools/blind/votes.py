@@ -21,11 +21,11 @@ class Vote(StrEnum):
     """The verdict on one reader's plan."""
 
     AGREES = "agrees"
-    """The plan reaches the gold through every hop, and a sibling's answer with its literals."""
+    """The plan reaches the gold through every hop and, with a sibling's literals, its answer."""
     DIFFERS = "differs"
     """The plan reaches another answer without an error."""
     BREAKS = "breaks"
-    """A step of the plan fails or gives no value."""
+    """A step of the plan fails or returns no value."""
     ELSEWHERE = "elsewhere"
     """The plan reaches the gold, but not through every hop."""
     DOUBTS = "doubts"
@@ -91,7 +91,7 @@ def vote_of(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, st
 def unfed(runs: Sequence[StepRun], chain: Chain) -> str:
     """Return why an agreeing plan may bypass the chain; empty if it does not.
 
-    A plan bypasses the chain if it calls a hop that takes an earlier answer with literals only. A
+    A plan bypasses the chain if it calls, with literals only, a hop that takes an earlier answer. A
     sibling, if there is one, reveals the same.
     """
     for hop in chain.hops:

@@ -179,7 +179,7 @@ _LABELLED = re.compile(r"\s*([A-Z][\w '-]{0,40}):[ \t]+(\S.*?)\s*")
 
 
 def _parts(path: Path, part: JSON) -> list[Answer]:
-    """Return a value as an answer; a text whose lines all have labels gives an answer for each."""
+    """Return a value as an answer; a text whose lines are all labelled has one per line."""
     if isinstance(part, str) and 0 < len(part) <= LONGEST_CHARS:
         lines = list(re.finditer(r"[^\n]*\S[^\n]*", part))
         found = [_LABELLED.fullmatch(line[0]) for line in lines]

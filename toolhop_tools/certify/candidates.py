@@ -89,7 +89,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Task:
-    """A hop, with everything from which candidates are built and by which they are judged."""
+    """A hop, with everything needed to build and judge its candidates."""
 
     hop: Hop
     asked: Asked

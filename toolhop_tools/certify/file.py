@@ -181,7 +181,7 @@ BEGINNING = b'{"item": "'
 """Prefix of every certificate line."""
 
 
-# -- put to use ----------------------------------------------------------------------------------
+# -- use -----------------------------------------------------------------------------------------
 
 
 def with_certificates(items: Sequence[Item], path: Path) -> tuple[Item, ...]:

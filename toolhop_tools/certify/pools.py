@@ -99,8 +99,8 @@ class Choice:
     cost: float
     source: str
     """Origin of the value: ``answer``, ``question``, ``date``, ``enum``, ``default``,
-    ``reworded`` (from the question, but in other capitals, in part, or negated), ``item`` (the
-    item's question or an earlier answer that is not mentioned) or ``filler``."""
+    ``reworded`` (from the question, but capitalised differently, in part, or negated), ``item``
+    (the item's question or an earlier answer that is not mentioned) or ``filler``."""
 
     def dearer(self, more: float) -> Choice:
         """Return the same choice at a higher cost."""
@@ -172,7 +172,7 @@ def _costed(values: Iterable[JSON], start: float, step: float, source: str) -> I
 
 
 def _variants(name: str) -> Iterator[str]:
-    """Yield other spellings of a name: without its article or suffix, or in other capitals."""
+    """Yield other forms of a name: without its article or suffix, or capitalised differently."""
     bare_name = name.split(",")[0].split(" (")[0].strip()
     first, _, rest = bare_name.partition(" ")
     if rest and first.casefold() in ARTICLES:

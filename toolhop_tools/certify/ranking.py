@@ -216,7 +216,7 @@ def same(given: Sequence[Answer], others: Sequence[Answer]) -> bool:
 
 
 def settled(top: Sequence[Answering]) -> Answer | None:
-    """Return the single answer that all top calls share and one of them gives alone, or None."""
+    """Return the answer that all top calls share and one returns as its only answer, or None."""
     telling = [call for call in top if call.answers]
     for call in telling:
         if len(call.answers) == 1:

@@ -67,7 +67,7 @@ class Ground(IntEnum):
     SCHEMA = 1
     """The schema offers the value as a choice, as a default or in a description."""
     CHANGED = 2
-    """The sub-question has the value in part, in other capitals or with another sign."""
+    """The sub-question has part of the value, or has it capitalised or signed differently."""
     ELSEWHERE = 3
     """The item's question, or an earlier answer that is not mentioned, has the value."""
     NOWHERE = 4
@@ -123,7 +123,7 @@ def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
 
 
 def _says(where: str, about: str, text: str) -> bool:
-    """Whether a text occurs somewhere as a number, as a date or as words."""
+    """Whether `text` occurs in `where` as a number, as a date or as words."""
     number, found = plain_number(text), stems(name_words(text.replace("_", " ")))
     if number is not None:
         return abs(number) in _numbers(where, dated=True)
@@ -133,7 +133,8 @@ def _says(where: str, about: str, text: str) -> bool:
 def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
     """Return values whose only mentions in the sub-question are needed by other arguments.
 
-    Each mention serves one argument: "the concatenation of a and b" is not a first part.
+    Each mention serves one argument: in "the concatenation of a and b", the first part cannot be
+    the whole "a and b".
     """
     whole = tuple(DIGITS.get(word, word) for word in stems(words(asked.text)))
     left, found = list(whole), []
@@ -234,7 +235,7 @@ def _plain(value: JSON) -> str:
 
 
 def beside(asked: Asked, value: JSON) -> tuple[str, ...]:
-    """Return the words next to a value in the sub-question: ``6 years`` for ``years_to_add``."""
+    """Return the words next to a value in the sub-question, such as ``years`` in "6 years"."""
     at, found = places(asked, [value]), words(asked.text)
     if not at:
         return ()

@@ -97,13 +97,13 @@ class Search:
         return await self._ambiguous(hits[0], top)
 
     def _readings(self, call: Answering) -> list[Reading]:
-        """Return where the answers of a call are the gold."""
+        """Return a reading for each answer of a call that is the gold."""
         gold, forms = self.task.asked.gold, self.task.notations
         found = (reading(gold, answer, call.tried.value, forms) for answer in call.answers)
         return [read for read in found if read is not None]
 
     async def _judged(self, call: Answering) -> HopProof:
-        """Judge a call with the right answer: it must repeat, and chance must seldom find it."""
+        """Judge a call with the right answer: it must repeat, and chance hits must be rare."""
         task = self.task
         tried = await self.calls.alone(call.tried.candidate)
         given = self.ranking.answers_of(tried)
@@ -306,7 +306,7 @@ class Search:
 
 
 def _plainness(call: Answering) -> tuple[bool, int, bool]:
-    """Sort the author's call before others with the same answer, and short before long ones."""
+    """Return a sort key that puts the author's call before others, and short before long ones."""
     made = call.tried.candidate
     written = made.provenance is Provenance.WRITTEN
     return not written, len(made.arguments), made.provenance not in EXAMPLES

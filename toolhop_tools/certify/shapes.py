@@ -12,7 +12,7 @@ from toolhop_tools.certify.readable import Asked
 from toolhop_tools.words import as_text, letters, name_words, number_of, runs, scalars, words
 
 SHORTEST = 3
-"""Minimum number of letters for a text to count as a part of an answer, and not as chance."""
+"""Minimum number of letters for a text to count as a part of an answer, not as a coincidence."""
 
 
 class Shape(StrEnum):

@@ -34,7 +34,7 @@ class Criterion(Judged):
     """A condition that an item with hops must meet."""
 
     PROPERTIES = "properties"
-    """Every property holds for every tool; only `examples` may be not applicable."""
+    """Every property holds for every tool; only `examples` may be inapplicable."""
     PROVEN = "proven"
     """Every gold call returns its answer, and calls with other values seldom do. Other findings
     of the certificate search, which does not interpret the question, are recorded only."""
@@ -143,7 +143,7 @@ def attempts(
                 yield Attempt(Criterion.NO_TWIN, number, about, twin)
 
 
-# -- ways past a hop, looked for by calls ---------------------------------------------------------
+# -- searches for ways around a hop ---------------------------------------------------------------
 
 LEAST = 4
 """Shortest answer, in characters, that does not occur in longer texts by chance."""

@@ -88,9 +88,9 @@ def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
 async def walked(
     hops: Iterable[tuple[Tool, GoldArguments]], call: Call, answers: Sequence[str] = ()
 ) -> list[str]:
-    """Run a chain and return all its answers, or an empty list if a hop gives none.
+    """Run a chain and return all its answers, or an empty list if any hop has none.
 
-    `answers` are those of the first hops, if already known; these hops are not run.
+    `answers` are the known answers of the first hops, which are not run again.
 
     Raises:
         Exception: whatever `call` raises.
@@ -125,7 +125,7 @@ def answer_findings(
     Args:
         answer: None if the result has no answer.
         result: the outcome of the call, quoted in the repair prompt.
-        facts: the value that the table or pairs give for the call; None if they give none.
+        facts: the value stated for the call by the table or pairs; None if there is none.
         seed_answer: the answer stated by the seed; empty if it states none.
         path: path to the answer, in the result and in the result of a pair.
     """

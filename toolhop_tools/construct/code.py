@@ -84,7 +84,7 @@ def _parameters(tree: ast.Module, schema: ToolSchema) -> Iterator[str]:
 
 
 def _unsteady(tree: ast.Module) -> Iterator[str]:
-    """Report anything that can change between calls, apart from state, which running detects."""
+    """Report anything that can change between calls, apart from state, which a run reveals."""
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):

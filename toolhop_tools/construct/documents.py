@@ -26,7 +26,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MOST_ADDED = 4
 """Most parameters that a refinement may add."""
 MANY = 8
-"""Number of choices from which a parameter's list no longer gives away a single value."""
+"""Minimum length at which a list of choices no longer gives a single value away."""
 
 
 def document_findings(
@@ -129,7 +129,7 @@ def invalid(parameters: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> st
 def invalid_call(
     parameters: Mapping[str, JSON], arguments: Mapping[str, JSON], answers: Sequence[str]
 ) -> Iterator[str]:
-    """Yield why the simulator would refuse a call that has ``{k}`` for earlier answers."""
+    """Yield reasons why the simulator would refuse a call that has ``{k}`` for earlier answers."""
     made = cast("dict[str, JSON]", resolved(dict(arguments), answers, parameters))
     if why := invalid(parameters, made):
         yield f"The call {as_json(made)} is not valid under the parameters: {why}"

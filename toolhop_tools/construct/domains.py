@@ -43,7 +43,7 @@ class Groups(ReplyModel):
     groups: list[Group]
 
     def problems(self, known: Mapping[str, int]) -> list[str]:
-        """Return what is wrong with the groups. `known` counts questions by `key` of the name."""
+        """Return what is wrong with the groups. `known` maps each `key` of a name to a count."""
         members = [key(name) for group in self.groups for name in group.members]
         twice = [name for name, count in Counter(members).items() if count > 1]
         odd = [name for name in members if name not in known]
@@ -63,7 +63,7 @@ def key(name: str) -> str:
 def merged(names: Mapping[str, str], groups: Groups | None) -> dict[str, str]:
     """Return the domain of each item after merging, in its most frequent spelling.
 
-    `names` has the domain of each item id. Without `groups`, only names that differ in case or
+    `names` maps each item id to its domain. Without `groups`, only names that differ in case or
     spacing are merged.
     """
     heads = {key(name): key(group.domain) for group in (groups.groups if groups else ())

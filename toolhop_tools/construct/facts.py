@@ -31,7 +31,7 @@ class Wanted:
     arguments: Mapping[str, JSON]
     """The gold call with earlier answers filled in."""
     others: tuple[str, ...] = ()
-    """Answers of the previous hop for its other records; the table must know at least one."""
+    """Answers of the previous hop for its other records; the table must cover at least one."""
     uses: tuple[str, ...] = ()
     """Parameters that take the previous hop's answers."""
     answer: str = ""
@@ -69,7 +69,7 @@ def table(records: Sequence[Mapping[str, JSON]]) -> str:
 
 
 def moved(facts: Records) -> Records:
-    """Return the table with the values of each record moved on to the next key."""
+    """Return the table with each record's values moved to the next key."""
     keys = {*facts.lookup.parameters.values()}
     rest = [{f: v for f, v in record.items() if f not in keys} for record in facts.records]
     rows = zip(facts.records, [*rest[1:], *rest[:1]], strict=True)
@@ -78,7 +78,7 @@ def moved(facts: Records) -> Records:
 
 
 def expected(facts: Records | Pairs, arguments: Mapping[str, JSON]) -> JSON:
-    """Return the result that the facts give for a call, or None if they give none."""
+    """Return the result stated by the facts for a call, or None if they do not cover it."""
     for pair in as_pairs(facts):
         if isinstance(facts, Pairs) and pair.arguments.keys() != arguments.keys():
             continue
@@ -223,7 +223,7 @@ def _equal(given: JSON, known: JSON) -> bool:
 def other_calls(
     facts: Records | Pairs, arguments: Mapping[str, JSON], most: int = LEAST
 ) -> Sequence[Call]:
-    """Return at most `most` calls that ask the same of other records or inputs."""
+    """Return at most `most` calls that ask the same thing about other records or inputs."""
     fixed = facts.lookup.fixed if isinstance(facts, Records) else {}
     made = (
         {**arguments, **{n: v for n, v in pair.arguments.items() if n not in fixed}}

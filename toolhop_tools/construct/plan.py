@@ -92,7 +92,7 @@ def _referring(question: str, earlier: Sequence[str]) -> str:
     """Replace earlier answers in a question by references.
 
     Longer spellings are replaced first, so that no part of one is mistaken for another answer. If
-    several hops share an answer, its mentions refer to the last of these hops, in order.
+    several hops share an answer, its n mentions refer to the last n of these hops, in order.
     """
     by_spelling: dict[str, list[int]] = {}
     for number, answer in enumerate(earlier, 1):
@@ -132,7 +132,7 @@ def _form(question: str) -> Iterator[str]:
 
 
 def _given_away(question: str, hops: Sequence[Hop]) -> Iterator[str]:
-    """Report the last answer anywhere, and other answers outside the values that calls need."""
+    """Report the last answer wherever it occurs, and other answers outside the values of calls."""
     rest = question
     for hop in hops:
         for value in literals(hop.gold.arguments if hop.gold else {}, frozenset()):

@@ -217,7 +217,7 @@ class GoldArguments(ReplyModel):
 
 
 class WrittenHop(GoldArguments):
-    """A hop with ``{k}`` for earlier answers, for other items of its family.
+    """A hop with ``{k}`` for earlier answers, used to build other items of its family.
 
     The facts of a table are in the tool's source.
     """

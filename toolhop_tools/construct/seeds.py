@@ -86,7 +86,7 @@ class _Row(BaseModel):
 
 
 def proposed(domain: str, count: int, hops: tuple[int, int]) -> list[Seed]:
-    """Return seeds that state only a domain, in the closed world, since they have no facts."""
+    """Return seeds that state only a domain; their world is closed, since they have no facts."""
     name = "-".join(domain.lower().split())
     return [Seed(f"{name}-{n}", domain, *hops) for n in range(1, count + 1)]
 

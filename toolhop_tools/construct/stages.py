@@ -43,7 +43,7 @@ class Stage(StrEnum):
     CHAIN = "chain"
     """A model writes the tools, calls and first text of a nested task as code."""
     MEANING = "meaning"
-    """A model judges whether each response is what the parameter that takes it asks for."""
+    """A model judges whether each response suits the parameter that takes it."""
     TASK = "task"
     """A model writes the text of a nested task."""
     REBUILD = "rebuild"

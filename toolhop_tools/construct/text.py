@@ -12,7 +12,7 @@ from toolhop_tools.leaves import inner
 from toolhop_tools.words import as_text, bare, scalars
 
 SHORT = 2
-"""Length up to which only its case distinguishes an answer from a word, in letters."""
+"""Maximum length, in letters, of answers that only their case distinguishes from words."""
 REFERENCE = re.compile(r"\{(\d{1,2})\}")
 
 
@@ -32,7 +32,7 @@ def filled(text: str, answers: Sequence[str]) -> str:
 
 
 def resolved(value: JSON, answers: Sequence[str], schema: Mapping[str, JSON] | None = None) -> JSON:
-    """Fill earlier answers into arguments, as numbers if the schema requires numbers."""
+    """Insert earlier answers into arguments, as numbers if the schema requires numbers."""
     schema = schema or {}
     if isinstance(value, dict):
         return {k: resolved(v, answers, inner(schema, k, schema)) for k, v in value.items()}

@@ -21,7 +21,7 @@ Call: TypeAlias = dict[str, JSON]
 FAILED: JSON = {"error": "failed"}
 """Placeholder result of a call that raised or was ended."""
 UNKNOWN_KEY = "Qqxvarmunde"
-"""A key that is in no table."""
+"""A key that no table contains."""
 _FEW = 3
 """Number of records whose keys are tried in other spellings."""
 
@@ -34,14 +34,14 @@ class Trial:
     """Name of the tested field of the contract."""
     calls: Sequence[Call]
     wrong: Callable[[Sequence[JSON]], str]
-    """Function that describes how the results break the promise; empty if they keep it. The
-    result of a failed call is `FAILED`."""
+    """Function that returns how the results break the promise, or an empty text if they keep it.
+    The result of a failed call is `FAILED`."""
 
 
 def trials(
     schema: ToolSchema, contract: Contract, facts: Records | Pairs, literals: Sequence[str] = ()
 ) -> Iterator[Trial]:
-    """Yield all trials of a contract, without calls that the schema refuses.
+    """Yield all trials of a contract, omitting calls that the schema refuses.
 
     `literals` are texts in the code, which could be the keys of hidden records.
     """
@@ -172,7 +172,7 @@ def _squeezed(text: str) -> str:
 def _spelling_trials(
     schema: ToolSchema, contract: Contract, facts: Records | Pairs, plain: Sequence[Call]
 ) -> Iterator[Trial]:
-    """Test that ignored spelling differences keep the result, and a lookup refuses all others."""
+    """Test that ignored spelling differences keep the result, and that a lookup refuses others."""
     lookup = isinstance(facts, Records)
     keys = [*facts.lookup.parameters] if isinstance(facts, Records) else [*plain[0]]
     for parameter in (name for name in keys if is_text(schema.parameters, name)):
@@ -214,7 +214,7 @@ def _spelling_trial(
 
 
 def _broken(text: str, contract: Contract) -> list[str]:
-    """Return the text with an inserted sign that the contract does not ignore."""
+    """Return the text with a separator inserted, one for each that the contract does not ignore."""
     signs = {".": None, "-": Forgives.HYPHENS, " ": Forgives.SPACES}
     return [f"{text[:2]}{sign}{text[2:]}" for sign, kind in signs.items()
             if len(text) > 3 and kind not in contract.forgives and text[1:3].isalpha()]  # fmt: skip

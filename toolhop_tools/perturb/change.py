@@ -33,7 +33,7 @@ def drawn(seed: int, item: Item, what: str) -> random.Random:
 
 
 def with_tools(item: Item, change: Callable[[Tool], Tool]) -> Item:
-    """Apply a change to every tool, in place; tools that share a name still do so afterwards."""
+    """Return the item with every tool changed; tools that share a name still do so afterwards."""
     new = {name: change(tool).name for name, tool in item.all_tools.items()}
     return replace(
         item,

@@ -2,7 +2,7 @@
 
 Drawing examples and reading results is Python code that holds the interpreter's lock. Lanes that
 work in parallel are therefore processes, each the only worker of an executor. This module also ends
-the process with its parent, and gives signs of life.
+the process with its parent, and reports signs of life.
 """
 
 from __future__ import annotations

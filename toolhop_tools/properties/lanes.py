@@ -39,7 +39,7 @@ SILENT_S = 30.0
 exceeded if a pattern of the schema backtracks endlessly, or if no examples can be made. Usual
 tools need well under a second. Wall-clock time would blame a sound tool for a busy machine."""
 LOST_S = 900.0
-"""Seconds of wall clock without a sign of life after which the checker itself is at fault."""
+"""Seconds of wall-clock time without a sign of life after which the checker itself is at fault."""
 EXAMPLE_S = 0.05
 """Additional seconds allowed for each requested example."""
 GRACE_S = 10.0

@@ -14,7 +14,7 @@ from toolhop_sandbox.outcome import Raised
 from toolhop_tools.pairing import parse_source
 
 _ENDS = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
-"""Exceptions that end the process and are therefore no message to a model."""
+"""Exceptions that end the process and are therefore not messages to a model."""
 _BUILT_IN = {
     name: value.__name__  # IOError is an alias of OSError
     for name, value in vars(builtins).items()
@@ -126,7 +126,7 @@ def _name(node: ast.expr) -> str | None:
 def known_keys(source: str) -> frozenset[str]:
     """Return case-folded texts in tables or equality comparisons, of two or more characters.
 
-    Arguments of calls do not count: an example call at the end of a source knows no record.
+    Arguments of calls do not count: an example call in a source does not show a known key.
     """
     tree = parse_source(source)
     found: set[str] = set()

@@ -254,7 +254,7 @@ MOST_HUNTED = 5
 
 
 def _after_others(case: Case, suspects: Sequence[Arguments]) -> Iterable[CounterExample]:
-    """Find a call whose result earlier calls change, and as few of those as possible."""
+    """Find a call whose result is changed by earlier calls, and as few of these as possible."""
     steady = [case.valid[at] for at in case.steady]
     for arguments in suspects[:MOST_HUNTED]:
         place = steady.index(arguments)

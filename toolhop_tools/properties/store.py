@@ -24,7 +24,7 @@ REPLAYED = (
     *("valid-input", "json-result", "same-result", "bad-input"),
     *("arguments-kept", "independent", "policy"),
 )
-"""Properties with drawn examples, which need not come up again by themselves."""
+"""Properties with drawn examples, which might not be drawn again."""
 FOLDER = Path(".toolhop") / "counterexamples"
 
 

@@ -110,7 +110,7 @@ def _own_message(
 
 
 NO_KEYS = ("Xqzvkj Wuphlo", "Xqzvkj", "Xq")
-"""Texts that are no record's key; the first one that the schema allows is tried."""
+"""Texts that no record has as its key; the first one that the schema allows is tried."""
 MOST_PROBED = 10
 """Calls with a known key, for each parameter, that are repeated with an unknown key."""
 

@@ -1,4 +1,4 @@
-"""Errors for schemas that no strategy can be made for.
+"""Errors for schemas for which no strategy can be made.
 
 SchemaFault
 ├── UnsupportedSchema     the schema uses an unsupported feature
@@ -16,7 +16,7 @@ Place: TypeAlias = tuple[str | int, ...]
 
 
 class SchemaFault(ToolsError):
-    """A schema that no strategy can be made for; `place` is the path, `reason` the cause."""
+    """A schema for which no strategy can be made; `place` is the path, `reason` the cause."""
 
     said = "the schema cannot be used"
 

@@ -107,7 +107,7 @@ def _adding(name: str, added: Value) -> Edit:
 def _careful(
     compiler: Compiler, flat: Flat, edits: st.SearchStrategy[Edit], keyword: str
 ) -> st.SearchStrategy[Edit]:
-    """Make edits give `BROKEN` if the result would violate another keyword too."""
+    """Make edits return `BROKEN` if the result would violate another keyword too."""
     others = compiler.root.fits_without_formats({"allOf": flat.rest(keyword)})
 
     def careful(edit: Edit) -> Edit:

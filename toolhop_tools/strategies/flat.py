@@ -41,7 +41,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """Alternatives of which a value fits exactly one, or with `anyOf` at least one."""
+    """Alternatives: a value must fit exactly one or, for `anyOf`, at least one."""
 
     keyword: str
     alternatives: tuple[Schema, ...]

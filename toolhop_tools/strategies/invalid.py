@@ -55,7 +55,7 @@ def near_misses(
     """Return a strategy for arguments with exactly one fault, which the validator of calls refuses.
 
     The arguments become valid if the faulty value is replaced by a fitting one. One keyword is
-    violated there, besides those that cannot hold with it: a value of a wrong type is in no `enum`.
+    violated there, apart from those that then cannot hold: a value of a wrong type is in no `enum`.
     Faults inside the alternatives of an `anyOf` or `oneOf` count as faults of that keyword.
 
     A schema that accepts anything has no faults; the result is `hypothesis.strategies.nothing()`.
@@ -124,7 +124,7 @@ def _parts(flat: Flat, spot: Spot) -> Iterator[tuple[str | int, list[Schema], Sp
 
 
 def _needs(path: _Path, wanted: Schema) -> Schema:
-    """Return a schema that requires a value at the path which fits `wanted`."""
+    """Return a schema that requires a value fitting `wanted` at the path."""
     if not path:
         return wanted
     step, inner = path[0], _needs(path[1:], wanted)

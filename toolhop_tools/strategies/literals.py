@@ -24,7 +24,7 @@ MOST_VALUES = 60
 LONGEST_CHARS = 300
 """Length above which a text is considered prose rather than a value, in characters."""
 LONGEST_ANYWHERE_CHARS = 60
-"""Lower limit for texts that belong to no parameter, since most of those are messages."""
+"""Limit for texts that belong to no parameter; lower, since most of those are messages."""
 MOST_NAMES = 400
 """Maximum number of assignments that are traced back to parameters."""
 

@@ -54,7 +54,7 @@ class Link:
     """Number of the call that returned the leaf, from 0."""
     leaf: Leaf
     meaning: str = ""
-    """Reason why the leaf is what the argument asks for."""
+    """Reason why the leaf suits the argument."""
 
     def of(self, arguments: Mapping[str, JSON]) -> JSON:
         """Return the value at the place of the link.
@@ -217,7 +217,7 @@ def _api(call: Executed, kinds: Kinds, responses: dict[str, Field]) -> Api:
 
 
 def _about(own: Mapping[str, Any], otherwise: str) -> str:
-    """Describe a parameter, with choices and defaults, for which the format has no fields."""
+    """Describe a parameter, including its choices and default, which the format lacks."""
     parts = [str(own.get("description") or otherwise).strip().removesuffix(".")]
     if isinstance(own.get("enum"), list):
         parts.append(f"one of {', '.join(map(str, own['enum']))}")
@@ -228,7 +228,7 @@ def _about(own: Mapping[str, Any], otherwise: str) -> str:
     return "; ".join(parts)
 
 
-# -- out of certified items ------------------------------------------------------------------------
+# -- from certified items --------------------------------------------------------------------------
 
 
 Run: TypeAlias = Callable[[Program, Mapping[str, JSON]], Awaitable[Outcome]]

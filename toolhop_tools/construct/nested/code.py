@@ -1,4 +1,4 @@
-"""Nested tasks from code that a model wrote: stubs, a `main` of assignments, the task below.
+"""Nested tasks from model-written code: stubs, a `main` of assignments, then the task.
 
 Only the code's syntax tree is read; the code is never run. Whatever NesTools' own check rejects is
 rejected, and so are faults that it misses: references between different types, unknown keywords,

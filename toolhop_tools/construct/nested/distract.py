@@ -2,7 +2,7 @@
 
 The rule is that of NesTools' prompts (inference/build_test_prompt): for each tool of a task, the
 most similar tools of the pool, with names whose edit distance to each of the task's is at least a
-fifth of the name's length. In addition, no distractor may do the work of a call, if it can be run.
+fifth of the name's length. A distractor that can be run must also not do the work of any call.
 """
 
 from __future__ import annotations

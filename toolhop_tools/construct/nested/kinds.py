@@ -1,4 +1,4 @@
-"""Kinds of things that parameters take and results are, as data (``kinds.json``: built-in tools).
+"""Kinds of things that parameters accept and results contain (``kinds.json``: built-in tools).
 
 Nothing is inferred from names or descriptions. docs/construct-nestools.md shows the form. Responses
 are keyed by the path of the leaf, its keys joined by dots; "" is the result itself. A list

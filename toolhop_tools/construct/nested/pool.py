@@ -38,7 +38,7 @@ from toolhop_tools.model import Item, canonical
 from toolhop_tools.words import scalars
 
 TRIES = 30
-"""Attempts that a search makes before it gives up a shape."""
+"""Attempts that a search makes before it gives up on a shape."""
 RUNS = 20
 """Calls run to fill one place of a shape."""
 LONGEST_CHARS = 200
@@ -57,8 +57,8 @@ class Meaning(StrEnum):
 
 
 Edge: TypeAlias = tuple[str, tuple[str, ...], str, str, int | None]
-"""Arguments of the source call that determine the meaning of its result, path of the leaf;
-arguments of the target call, parameter and index that take the leaf."""
+"""Key of a reference: the source call's arguments that determine the meaning of its result, the
+path of the leaf, and the target call's arguments, parameter and index that take the leaf."""
 
 
 def slots(call: Executed) -> Iterator[tuple[str, int | None]]:
@@ -139,8 +139,8 @@ async def pool_of(
     """Build a pool from the tools of the items, and run their gold calls.
 
     Args:
-        certificates: certificates by item id, as far as they exist. If an item has one, its
-            certified calls are used and its references count as meaningful.
+        certificates: certificates by item id. For an item that has one, its certified calls are
+            used and its references count as meaningful.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `run`.
@@ -225,7 +225,7 @@ class Search:
         return calls
 
     def _beginning(self, wanted: Sequence[int], rng: random.Random) -> list[Executed]:
-        """Choose initial calls of different tools, if possible such that one call can join them."""
+        """Choose initial calls of different tools, preferably ones that a single call can join."""
         starts = [*self.pool.starts]
         rng.shuffle(starts)
         starts.sort(key=self._derived)
@@ -296,7 +296,7 @@ class Search:
         return self.pool.kinds.parameter(call.tool, name, call.arguments).strip("[]")
 
     def _derived(self, start: Executed) -> bool:
-        """Whether other calls are better beginnings: those about things that no call returns."""
+        """Whether a call is a poor start: its kinds are vague, or an argument could be derived."""
         stated = [self.pool.kinds.response(start.tool, leaf.path, start.arguments)
                   for leaf in leaves_of(start.value)]  # fmt: skip
         kinds = [one.kind.strip("[]") for one in stated if one is not None and one.kind]

@@ -136,7 +136,7 @@ def _given_away(task: str, nest: Nest, results: Sequence[JSON]) -> Iterator[str]
 
 
 def duplicates(rows: Sequence[tuple[str, Mapping[str, Any]]], against: Against) -> dict[str, str]:
-    """Return, by id, what each duplicate task repeats. First tasks are not listed.
+    """Return, by id, what each duplicate task repeats; the task repeated is not listed.
 
     `rows` are pairs of an id and an official row.
     """
