@@ -103,7 +103,7 @@ SCALES: Mapping[str, int] = {
 }  # fmt: skip
 """Words and letters that scale a number, with the power of ten."""
 BASES: Mapping[str, str] = {"binary": "2", "octal": "8", "hexadecimal": "16", "hex": "16"}
-"""Numeral systems by name, with the base that conversion tools take."""
+"""Numeral systems by name, with the base as conversion tools take it."""
 
 
 def spelled(number: int) -> tuple[str, ...]:
@@ -263,7 +263,7 @@ def _clean(name: str) -> str:
 
 
 def _parts(name: str) -> Iterator[str]:
-    """Yield shorter readings of a run: without article or question word, split at small words."""
+    """Yield the run without its article or question word, and its parts between small words."""
     first, _, rest = name.partition(" ")
     if rest and (bare(first) in _ASKING or first.isdigit()):
         yield rest
@@ -281,7 +281,7 @@ def listed(name: str) -> tuple[str, ...]:
 
 
 def tail(question: str) -> Iterator[str]:
-    """Yield the end of the question after its last small words: possibly a lower-case name."""
+    """Yield each end of the question that follows a small word: it may be a lower-case name."""
     text = question.strip().rstrip("?. ")
     for found in re.finditer(r"\b(?:of|in|by|for|is|was|the|been|at)\s+", text):
         rest = text[found.end() :]

@@ -65,7 +65,7 @@ def object_in(text: str) -> dict[str, JSON]:
 
 
 def _end(text: str, start: int) -> int:
-    """Return the end of the object or tag that begins at `start`; if it is open, of the text."""
+    """Return the end of the object or tag that begins at `start`, or of the text if unclosed."""
     if text.startswith(CLOSE, start):
         return start + len(CLOSE)
     depth = 0

@@ -98,8 +98,8 @@ def _wrong(scene: Scene, seed: int, kind: Scenario) -> Drafts:
 
 
 def _contradicted(scene: Scene, seed: int) -> Iterator[tuple[int, tuple[JSON, str, str]]]:
-    """Yield hops (from 0) whose tool can return a wrong value, with the leaf of the result that
-    has the answer, the answer as written there, and a replacement.
+    """Yield hops (from 0) whose tool can return a wrong value, each with the result's leaf that
+    contains the answer, the answer as written there, and a replacement.
     """
     for at in drawn_hops(scene, seed, "wrong"):
         hop, proof = scene.item.hops[at], scene.proofs[at]

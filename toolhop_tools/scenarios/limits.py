@@ -50,7 +50,7 @@ def limited_steps(scene: Scene, seed: int) -> Drafts:
 
 
 def _may_go(leaf: Leaf) -> bool:
-    """Whether a wrapper can check the choice at its place, and it is not a default."""
+    """Whether the choice is at a place that a wrapper can check, and is not a default."""
     top = len(leaf.path) == 1 or (len(leaf.path) == 2 and isinstance(leaf.path[1], int))
     return top and isinstance(leaf.value, str) and leaf.schema.get("default") != leaf.value
 
@@ -152,7 +152,7 @@ def _initial(value: str) -> str:
 
 
 def _alphabet(first: str, fits: bool) -> list[tuple[str, str]]:
-    """Return three ranges of letters; unless one `fits`, none contains the letter."""
+    """Return three ranges: the whole alphabet if one must fit, else all letters except this one."""
     letters = string.ascii_lowercase
     if fits:
         return [("a", "h"), ("i", "p"), ("q", "z")]
@@ -290,7 +290,9 @@ def _needed(scene: Scene) -> set[int]:
 
 
 def _jumps(scene: Scene, needed: Iterable[int], most: int) -> tuple[Vain, ...]:
-    """Return searches for the answer from the question alone, and for hops without some answer."""
+    """Return searches that skip a hop: for the answer from the question alone, and for each
+    needed hop's answer without one of the answers that it uses.
+    """
     item = scene.item
     found = [Vain(item.question, (), (item.answer,), most)]
     for at in needed:

@@ -49,9 +49,9 @@ STEPS = 6
 BACKTRACKS = 60
 """Maximum number of backtracking steps in one try."""
 LATER = 0.4
-"""Share of requested dates that are shifted by some days."""
+"""Probability with which a requested date is shifted by some days."""
 SHIFTED = 2
-"""Number of hops beyond which a date may be shifted by an additional one."""
+"""Number of hops that must be exceeded for a date to be shifted: the shift is itself a hop."""
 DAYS_LATER = (30, 400)
 """Minimum and maximum shift, in days."""
 

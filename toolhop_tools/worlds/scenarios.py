@@ -2,9 +2,9 @@
 search.
 
 An item is labelled unsolvable if two things hold of the tools that are on offer or may be added.
-None of them, in any number of calls, exposes a column that a lost hop needs (`exposed`). And the
-search over types (`search`), limited to as many distinct calls as the item has hops, ends without a
-call sequence that determines the answer, neither by another way nor by chance. The solvable sibling
+First, none of them, in any number of calls, exposes a column that a lost hop needs (`exposed`).
+Second, the search over types (`search`), limited to as many distinct calls as the item has hops,
+finds no calls that determine the answer, whether by another way or by chance. The solvable sibling
 is proven by running its gold calls in the sandbox, as for any scenario.
 """
 
@@ -47,7 +47,7 @@ from toolhop_tools.worlds.search import Explorer, Reached
 from toolhop_tools.worlds.world import CODE
 
 RARE = 0.02
-"""Added to shares of chains, so that none is zero."""
+"""Added to each tool's share of chains, so that no weight is zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def _tools(made: Iterable[MadeTool]) -> tuple[Tool, ...]:
 
 
 def _losing(scene: MadeScene, gone: MadeTool, seed: int) -> _Lost | Reason:
-    """Choose the other tools so that none of them exposes what the removed one did."""
+    """Choose the other tools so that none of them exposes what the removed tool exposed."""
     own, hops = scene.own, tuple(scene.served[gone.name])
     kept = [tool for tool in own if tool is not gone]
     if not scene.lacks(kept, hops):

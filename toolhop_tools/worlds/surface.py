@@ -260,7 +260,7 @@ class Surface:
                 return "{" + ", ".join(f'"{name}": {value}' for name, value in values.items()) + "}"
 
     def cell_path(self, name: str, names: Sequence[str]) -> Path:
-        """Return the path to a cell in such a result."""
+        """Return the path to a cell in a result of `cells`."""
         match self.style:
             case Style.VALUES:
                 return ()
@@ -277,7 +277,7 @@ class Surface:
         return _ORDERS[self.style]
 
     def rows_name(self, kind: str) -> str:
-        """Return the key of a list of entities in a result that is an object."""
+        """Return the key of the list of entities in a result that is an object."""
         return "items" if self.service else slug(self.domain.types[kind].plural)
 
     # -- results ----------------------------------------------------------------------------
@@ -326,7 +326,7 @@ class Surface:
                 return difference(tool.types[str(arguments["field"])])
 
     def _listed(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
-        """Yield a list's leaves. The first of a sorted list is no pick, unless the second ties."""
+        """Yield a list's leaves; the first row is not picked if sorting puts it there uniquely."""
         by = arguments.get(self.order.by)
         types = tool.types
         key = tool.columns[0].name

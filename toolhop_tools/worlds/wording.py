@@ -43,7 +43,7 @@ from toolhop_tools.worlds.world import CODE, World
 SHORT = 12
 """Maximum number of words in a phrase that another may enclose: "When was ... built?"."""
 BEFORE = {"in", "on", "at", "from"}
-"""Prepositions after whose phrase no "and" is needed: "from Velmora studying law"."""
+"""Prepositions that begin phrases after which no "and" is needed: "from Velmora studying law"."""
 ROUNDED = f" to {('no', 'one', 'two', 'three')[PLACES]} decimal place" + "s" * (PLACES != 1)
 
 
@@ -345,7 +345,7 @@ class _Wording:
         return phrase, " ".join([*bare, " and ".join(after)]).strip()
 
     def _place(self, link: Link) -> tuple[bool, bool]:
-        """Return the sort key in a list: back-references first, long phrases last."""
+        """Return a link's sort key: back-references first, long phrases last."""
         return is_long(link.end, self.plan.back), link.end not in self.plan.back
 
     def _linked(self, kind: str, link: Link) -> str:

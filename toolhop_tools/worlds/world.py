@@ -23,7 +23,7 @@ Row: TypeAlias = dict[str, Value | tuple[str, ...]]
 NAME, CODE = "name", "code"
 """Fields that identify an entity, as tools name them."""
 MANY = (2, 5)
-"""Minimum and maximum number of targets of a relation of many."""
+"""Minimum and maximum number of targets of a relation with several targets."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _codes(form: str, count: int, drawn: random.Random) -> list[str]:
 
 @dataclass(frozen=True)
 class _Filling:
-    """Draws relations and attributes, each when another depends on it."""
+    """Draws relations and attributes; those on which another depends are drawn first."""
 
     world: World
     drawn: random.Random

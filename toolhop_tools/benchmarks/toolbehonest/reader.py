@@ -28,7 +28,8 @@ from toolhop_tools.readers.record import Record, Survey
 
 NAME = "toolbehonest"
 UNSOLVABLE = "UnsolvableQuery"
-"""The tool that reports that no other fits; in every official tool table, listed or not."""
+"""The tool that reports that no other tool fits; every official tool table has it, listed or
+not."""
 SCENARIOS: Mapping[str, str] = {
     "single_step": "MNT", "multi_step_wo_rep": "MNT", "multi_step_w_rep": "MNT",
     "os": "PT", "web": "PT", "iter": "LFT", "best": "LFT",

@@ -41,7 +41,8 @@ from toolhop_tools.varied import most_varied
 from toolhop_tools.words import as_text
 
 FILE = "made_en.json"
-"""The published names are reserved for the published files, whose size is known."""
+"""Name of the file. The published names are reserved for the published files, whose size is
+known."""
 FINISH = "Finish"
 OWN = {
     FINISH: "Ends the task.",
