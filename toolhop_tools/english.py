@@ -13,7 +13,7 @@ from functools import lru_cache
 from toolhop_tools.answers import plain_text
 from toolhop_tools.words import ARTICLES, bare, words
 
-# -- words that say nothing --------------------------------------------------------------------
+# -- function words ----------------------------------------------------------------------------
 
 _FUNCTION = (
     "a an the this that these those it its he she him her his they them their you your i me my we "
@@ -36,7 +36,7 @@ def apart(text: str) -> tuple[str, ...]:
     return words(_JOINT.sub(" ", text))
 
 
-# -- forms of a word ---------------------------------------------------------------------------
+# -- word forms --------------------------------------------------------------------------------
 
 _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "feet": "foot",
@@ -196,8 +196,7 @@ _ASKING = frozenset(
 )
 """Words that open a question: their capital letter does not mark a name."""
 _ORDERS = re.compile(r"(?:each|every|all|both|the|an?|this|these) [a-z'\"“‘]|['\"“‘]\w")
-"""Continuations that mark the opening verb of a request: ``Shift each letter``, ``Encode
-'abc'``."""
+"""What may follow the opening verb of a request: ``Shift each letter``, ``Encode 'abc'``."""
 _QUOTED = re.compile(r"\"([^\"]{1,120})\"|“([^”]{1,120})”|(?<![\w])'([^']{1,120})'(?!\w)")
 _LETTER = re.compile(r"\b[Ll]etters? ([a-zA-Z])\b")
 _LETTERS = re.compile(r"(?<![\w.'’])([A-Z]),? (?:and|or|to) ([A-Z])(?![\w'’]|\.\w)")

@@ -75,7 +75,7 @@ def flaky_tool(scene: Scene, seed: int) -> Drafts:
     return (_hazard(scene, Scenario.FLAKY_TOOL, hop, replace(hop.tool, body=body), seed),)
 
 
-# -- a wrong value, and nothing that says so ---------------------------------------------------
+# -- wrong values without an error -------------------------------------------------------------
 
 
 def wrong_once(scene: Scene, seed: int) -> Drafts:
@@ -117,10 +117,10 @@ def _contradicted(scene: Scene, seed: int) -> Iterator[tuple[int, tuple[JSON, st
 
 
 def without_records(scene: Scene, item: Item, tool: Tool, seed: int) -> Item:
-    """Return an unsolvable item in which a tool claims to name records and another reads them, but
-    there are none.
+    """Return an unsolvable item with a tool that claims to name records, and one that reads them,
+    although there are none.
 
-    Two solvable items of the family have such records, so the tools must not give the label away.
+    Two solvable items of the family have such tools: their absence would give the label away.
     """
     if next(_contradicted(scene, seed), None) is None:
         return shown(item, item.tools, seed)

@@ -56,7 +56,7 @@ class Scenario(StrEnum):
     LIMITED_STEPS = "limited-steps"
     """A choice that some hops need was removed from schema and code."""
     LIMITED_CLONES = "limited-clones"
-    """A tool is replaced by clones with stated limits, of which one fits the hop, or none."""
+    """A tool is replaced by clones with stated limits, at most one of which fits the hop."""
 
     # No longer made; existing files and runs are still read and scored:
     MISSING_PARAMETERS = "missing-parameters"

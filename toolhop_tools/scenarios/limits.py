@@ -35,7 +35,7 @@ from toolhop_tools.scenarios.scene import (
 )
 from toolhop_tools.scenarios.ways import Vain
 
-# -- a value of an option is gone --------------------------------------------------------------
+# -- removed choices ---------------------------------------------------------------------------
 
 
 def limited_steps(scene: Scene, seed: int) -> Drafts:
@@ -250,7 +250,7 @@ def _clone(tool: Tool, limit: Range, parameter: str, letter: str) -> Tool:
 
 
 def call_limit(scene: Scene, seed: int) -> Drafts:
-    """Allow fewer calls than the chain needs; the sibling allows enough."""
+    """Allow fewer calls than the chain needs; the sibling allows as many as it has hops."""
     item = scene.item
     needed = sorted(_needed(scene))
     # A hop that only computes can be done without a call.

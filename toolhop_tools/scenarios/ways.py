@@ -436,7 +436,7 @@ def _as_given(held: JSON, value: JSON) -> JSON:
     return int(number) if whole else float(number)
 
 
-# -- whether a result has an answer ------------------------------------------------------------
+# -- finding an answer in a result -------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -240,7 +240,7 @@ class _Drawing:
             self.reach(other_kind, other_name, hops - first, joins=False),
         )
 
-    # -- what singles an entity out ---------------------------------------------------------
+    # -- what selects an entity -------------------------------------------------------------
 
     def _link(self, kind: str, name: str | None) -> tuple[Link, str, list[str]]:
         """Draw a link of a type, and return it with its end and all entities so linked.

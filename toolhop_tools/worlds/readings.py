@@ -394,7 +394,7 @@ class _Sentence:
             return None
 
 
-# -- what parts mean together, in alphabetical order of `Part.means` ------------------------
+# -- combining parts, in alphabetical order of `Part.means` ---------------------------------
 
 
 def _same(_: _Sentence, part: Part) -> Part:

@@ -91,7 +91,7 @@ def _table(tool: MadeTool) -> str:
 
 
 def cell(tool: MadeTool, column: Column, name: str) -> object:
-    """Return an entity's value in a column of a tool's table; links are the tools' keys."""
+    """Return an entity's value in a column of a tool's table; linked entities are given by key."""
     world = tool.world
     if column.of == NAME:
         return name

@@ -163,7 +163,7 @@ def scene_of(
     )  # fmt: skip
 
 
-# -- what is lost ------------------------------------------------------------------------------
+# -- removed tools -----------------------------------------------------------------------------
 
 
 def _in_vain(
@@ -199,7 +199,7 @@ class _Lost:
     kept: list[MadeTool]
     """Other tools of the chain."""
     beside: list[MadeTool]
-    """Other tools on offer, both with and without the removed tool."""
+    """Other tools on offer, in this item and in its solvable sibling."""
     held: list[MadeTool]
     """Tools held back for a change of tools."""
     instead: MadeTool
@@ -322,7 +322,7 @@ def broken_tool(scene: MadeScene, seed: int) -> Drafts:
 
 
 def _of_another(scene: MadeScene, seed: int) -> Draft | Reason:
-    """Use the tools of another item from another domain: they are foreign here and native there."""
+    """Offer the tools of an item from another domain: foreign to this item, native to that one."""
     item = scene.item
     donor = _donor(scene, seed)
     if donor is None:
@@ -361,7 +361,7 @@ def _donor(scene: MadeScene, seed: int) -> tuple[Item, Toolbox] | None:
     return None
 
 
-# -- values that the question keeps back -------------------------------------------------------
+# -- values missing from the question ----------------------------------------------------------
 
 
 def missing_parameter(scene: MadeScene, seed: int) -> Drafts:

@@ -326,7 +326,7 @@ class Surface:
                 return difference(tool.types[str(arguments["field"])])
 
     def _listed(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
-        """Yield a list's leaves; the first row is not picked if sorting puts it there uniquely."""
+        """Yield a list's leaves. The first row of a sorted list is not picked unless it ties."""
         by = arguments.get(self.order.by)
         types = tool.types
         key = tool.columns[0].name

@@ -192,7 +192,7 @@ class _Wording:
         return {"those": those, "chosen": f"the only one {of['only']}"}
 
     def _those(self, node: Pick | Total) -> str:
-        """Return the candidates or counted entities; with a bound, a sentence introduces them."""
+        """Return the candidates or counted entities; if bounded, a sentence introduces them first."""
         of = self._several(node)
         if not of["bound"]:
             return f"the {of['set']}"
@@ -390,7 +390,7 @@ class _Wording:
         """Return the beginning of a clause: ``where``, ``that owns``."""
         return self.world.domain.relation(node.type, node.relation).clause.split("{}")[0]
 
-    # -- what is asked ----------------------------------------------------------------------
+    # -- the final question -----------------------------------------------------------------
 
     def _asked(self, asked: Expression) -> str:
         match asked:
@@ -443,7 +443,7 @@ class _Wording:
         return self._say("ask clause", which=which, does=does, phrase=phrase)
 
     def _what(self, asked: Entity, phrase: str) -> str:
-        """Return ``which town is``, before "the birthplace of Asta"."""
+        """Return the words before a phrase: ``which town is``, as for "the birthplace of Asta"."""
         noun = self._type(asked).noun
         if self._who(asked) == "who":
             return "who is"

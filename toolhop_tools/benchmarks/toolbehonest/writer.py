@@ -8,7 +8,7 @@ each hop, then ``Finish``; the unsolvable plan has ``UnsolvableQuery`` for a hop
 | single_step | missing-single |
 | multi_step_wo_rep | missing-tool, missing-repeated: no tool is used twice in the plan |
 | multi_step_w_rep | the same, if a tool is used twice |
-| os, web | potential-tool, depending on the surroundings in its text |
+| os, web | potential-tool, depending on the surroundings that its text describes |
 | iter | limited-steps |
 | best | limited-clones |
 """
