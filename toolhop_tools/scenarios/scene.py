@@ -287,7 +287,7 @@ def out_of_reach(scene: Scene, made: Item, lost: Iterable[int]) -> Vain:
 
 
 def _less_answers(text: str, answers: Iterable[str]) -> str:
-    """Replace answers that must stay unknown by *that*."""
+    """Replace answers that must stay unknown with *that*."""
     for answer in dict.fromkeys(answers):
         text = without(text, answer, "that") or text
     return text

@@ -61,7 +61,7 @@ class Stuck(Exception):
 
 
 def draw(world: World, knobs: Knobs, drawn: random.Random) -> Expression:
-    """Draw an expression with a number of nodes that `knobs.hops` allows.
+    """Draw an expression whose number of nodes is within `knobs.hops`.
 
     Raises:
         Stuck: none was found in `TRIES` tries.

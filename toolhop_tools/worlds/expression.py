@@ -156,7 +156,7 @@ class Sum(StrEnum):
 
     TOTAL = "total"
     MEAN = "mean"
-    """Mean, rounded as a conversion is."""
+    """Mean, rounded like a converted value."""
     COUNT = "count"
 
 

@@ -146,7 +146,7 @@ class Surface:
         return CODE if kind in self.keyed else NAME
 
     def shown(self, kind: str) -> list[str]:
-        """Return the fields that stand for an entity in a result without other fields."""
+        """Return the fields that identify an entity in a result with no other fields."""
         return [CODE, NAME] if kind in self.keyed else [NAME]
 
     def key_type(self, kind: str) -> str:

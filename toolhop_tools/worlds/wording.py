@@ -192,7 +192,7 @@ class _Wording:
         return {"those": those, "chosen": f"the only one {of['only']}"}
 
     def _those(self, node: Pick | Total) -> str:
-        """Return the candidates or counted entities; if bounded, a sentence introduces them first."""
+        """Return the candidates or counted entities; a sentence introduces them if bounded."""
         of = self._several(node)
         if not of["bound"]:
             return f"the {of['set']}"
@@ -477,7 +477,7 @@ class _Wording:
             return self._say("ask later verb" if is_said else "ask later", **slots)
         is_short = len(end.split()) <= SHORT
         if isinstance(asked.of, Which) and asked.of not in self.plan.back:
-            # "was the one opened earlier founded" stumbles
+            # Avoids "was the one opened earlier founded".
             by = self.world.domain.attribute(asked.of.type, asked.of.attribute)
             is_short = is_short and (bool(by.more) or not by.verb)
         if of.verb and is_short:

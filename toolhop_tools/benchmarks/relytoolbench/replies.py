@@ -71,7 +71,7 @@ def filled(form: JSON) -> JSON:
 
 
 def response(value: JSON, error: str = "") -> dict[str, JSON]:
-    """Build a reply in the services' form; one over `RESPONSE_CHARS` is turned into text and cut."""
+    """Build a reply in the services' form; one over `RESPONSE_CHARS` becomes a cut text."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     cut = f"{text[:RESPONSE_CHARS]}..." if len(text) > RESPONSE_CHARS else value
     return {"error": error, "response": cut}
