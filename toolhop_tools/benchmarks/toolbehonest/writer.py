@@ -151,7 +151,7 @@ def _subtask(one: Labelled, twin: Labelled) -> str:
 
 
 def _says(one: Labelled, at: int) -> bool:
-    """Whether the task states every value that a hop (from 0) passes, so that limits are visible."""
+    """Whether the task states each value that a hop (from 0) passes: then limits are visible."""
     hop, text = one.item.hops[at], _task(one)
     about = [
         leaf.value
