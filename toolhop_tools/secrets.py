@@ -138,7 +138,7 @@ def checked(name: str) -> str:
     """Return the value of a variable to be sent in a header; empty if it is not set.
 
     Raises:
-        ValueError: it has a character that no key has; the message does not show it.
+        ValueError: it has a character that no key can have; the message does not show it.
     """
     value = os.environ.get(name, "")
     if not re.fullmatch(r"[!-~]*", value):

@@ -158,7 +158,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A transformation that an item does not allow."""
+    """The item does not allow the transformation."""
 
     scenario: Scenario
     item: str

@@ -158,7 +158,7 @@ class _Drawing:
         """Draw an expression with this number of nodes whose value is the given entity.
 
         Raises:
-            Stuck: no step leads on from here.
+            Stuck: no step is possible from here.
         """
         if name in self.entities or hops < 0:
             raise Stuck

@@ -51,7 +51,7 @@ class Shape(StrEnum):
 
 
 STEPS = {Shape.RECORD, Shape.FIND}
-"""Shapes that most hops have."""
+"""Shapes of the tools of most hops."""
 OFTENER = 3
 """Weight of `STEPS` when unused tools are offered, so that a tool's shape does not reveal that a
 hop uses it."""

@@ -261,7 +261,7 @@ def _list(tool: MadeTool) -> Iterator[str]:
 
 
 def _rows(tool: MadeTool, by: str) -> Iterator[str]:
-    """Yield lines that return `found` or a page of it: keys, and the field sorted by."""
+    """Yield lines that return `found` or a page of it, as keys with the field sorted by."""
     if tool.surface.style is not Style.VALUES:
         yield "total = len(found)"
     if tool.param(Role.PAGE):

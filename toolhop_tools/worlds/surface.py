@@ -64,7 +64,7 @@ class Register:
     word: str = ""
     """Word that marks the register in tool names; empty for none."""
     about: str = ""
-    """Sentence in their documentation."""
+    """Sentence in the documentation of its tools."""
 
 
 REGISTERS = (

@@ -78,7 +78,7 @@ def in_words(day: date) -> str:
 
 
 def _comparative(of: Attribute, *, most: bool) -> str:
-    """Return a predicate of the greater: ``was built later``, ``has the higher fee``."""
+    """Return the predicate of a comparison: ``was built later``, ``has the higher fee``."""
     if of.verb:
         return f"{_did(of)} {'later' if most else 'earlier'}"
     if of.more:

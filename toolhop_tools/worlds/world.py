@@ -23,7 +23,7 @@ Row: TypeAlias = dict[str, Value | tuple[str, ...]]
 NAME, CODE = "name", "code"
 """Fields that identify an entity, as tools name them."""
 MANY = (2, 5)
-"""Minimum and maximum number of targets of a relation with several targets."""
+"""Minimum and maximum number of targets of a relation that has several."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def days_after(day: Value, days: int) -> str:
 
 
 def gap(first: Value, second: Value) -> float:
-    """Return the difference between two values of an attribute; for dates in days."""
+    """Return the difference between two values of an attribute, in days for dates."""
     if isinstance(first, str) or isinstance(second, str):
         return abs((date.fromisoformat(str(first)) - date.fromisoformat(str(second))).days)
     return abs(first - second)
