@@ -75,7 +75,7 @@ class Simulated:
 
 
 class EpisodeAction(StrEnum):
-    """A call that acts on the episode itself and on nothing else."""
+    """A call that acts only on the episode itself."""
 
     FINISH = "finish"
     """Ends the episode with an answer."""

@@ -171,7 +171,7 @@ def _with_record(
 
 
 def _with_reader(scene: Scene, item: Item, reader: Tool, seed: int) -> Item:
-    """Add the tool that reads records in place of one that neither serves a hop nor names records.
+    """Add the tool that reads records, replacing one that neither serves a hop nor names records.
 
     If possible, the replaced tool comes from another item and is not one of the item's own
     distractors.

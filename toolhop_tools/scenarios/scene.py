@@ -356,7 +356,7 @@ def wrapped(program: Program, lines: Sequence[str]) -> Program:
 
 
 def with_lines(tool: Tool, lines: Sequence[str]) -> Tool:
-    """Return the tool with such a wrapper around its program."""
+    """Return the tool with its program `wrapped`."""
     return replace(tool, body=wrapped(tool.program, lines))
 
 
@@ -377,7 +377,7 @@ def unsolvable(
     scene: Scene, made: Item, held: frozenset[str], lost: Sequence[int], label: Label, seed: int,
     *, expected: Iterable[Expected] = (),
 ) -> Draft:  # fmt: skip
-    """Draft an item without the tools of some hops (from 0), which no other tool may replace.
+    """Draft an item without the tools of some hops (from 0): no other tool may do their jobs.
 
     Args:
         scene: the original item.

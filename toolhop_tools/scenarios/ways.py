@@ -59,7 +59,7 @@ class Vain:
     """A search claim: these answers must be out of reach."""
 
     text: str
-    """Text that may be read: the question, and sub-questions without such answers."""
+    """Text that may be read: the question, and sub-questions without these answers."""
     known: tuple[str, ...]
     """Answers that can be obtained."""
     golds: tuple[str, ...]

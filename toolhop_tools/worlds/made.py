@@ -51,7 +51,7 @@ class Shape(StrEnum):
 
 
 STEPS = {Shape.RECORD, Shape.FIND}
-"""Shapes of the tools of most hops."""
+"""Shapes of the tools that most hops use."""
 OFTENER = 3
 """Weight of `STEPS` when unused tools are offered, so that a tool's shape does not reveal that a
 hop uses it."""

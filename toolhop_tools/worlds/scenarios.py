@@ -365,7 +365,7 @@ def _donor(scene: MadeScene, seed: int) -> tuple[Item, Toolbox] | None:
 
 
 def missing_parameter(scene: MadeScene, seed: int) -> Drafts:
-    """Replace one name or code in the question by its type."""
+    """Replace one name or code in the question with its type."""
     names = drawn(seed, scene.item, "parameter").sample(scene.named, len(scene.named))
     drafts = [_hiding(scene, name, seed) for name in names]
     return tuple(draft for draft in drafts if isinstance(draft, Draft)) or _why(drafts)

@@ -132,7 +132,7 @@ def _ends_in_a_verb(asked: Expression, world: World) -> bool:
 
 
 def _weight(node: Expression) -> float:
-    """Return the number of relations, plus half of one for each condition."""
+    """Return the number of relations plus half the number of conditions."""
     match node:
         case Pick(links=links) | Total(links=links):
             return len(links) + len(node.conditions) / 2

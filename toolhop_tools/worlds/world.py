@@ -1,7 +1,7 @@
 """A world: the entities of a domain with invented names, filled from a seed.
 
-Names and values have separate seeds, so that there are worlds with the same names and other values:
-what holds in only one of them is chance.
+Names and values have separate seeds, so that worlds can have the same names and other values: what
+holds in only one of them is chance.
 """
 
 from __future__ import annotations

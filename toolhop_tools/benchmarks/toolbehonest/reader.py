@@ -58,7 +58,7 @@ def without_finish(plan: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """The twins of one object, as read."""
+    """The twins made from one object."""
 
     family: str
     subtask: str
