@@ -117,7 +117,7 @@ class Range:
 
 
 def limited_clones(scene: Scene, seed: int) -> Drafts:
-    """Replace a tool with clones of stated limits: none fits the hop; in the sibling, one does."""
+    """Replace a tool with clones that state limits: none fits the hop; in the sibling, one does."""
     item, drafts = scene.item, list[Draft]()
     for at in drawn_hops(scene, seed, "clones"):
         hop = item.hops[at]
