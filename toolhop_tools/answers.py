@@ -75,10 +75,10 @@ def _as_json(text: str) -> JSON:
 
 
 def leaves(value: JSON, *, arrays: bool = True) -> Iterator[str]:
-    """Yield the scalars and arrays in a value as text, numbers without an exponent.
+    """Yield the scalars and arrays in a value as text; numbers have no exponent.
 
-    Without `arrays`, the time is linear in the value; with them, the text of every array is built
-    too.
+    Without `arrays`, the time is linear in the size of the value; with them, the text of every
+    array is built too.
     """
     # Not recursive: a result may be nested almost to the interpreter's limit.
     left = [value]

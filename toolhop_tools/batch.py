@@ -7,8 +7,8 @@ call.
 
 The calls of a batch share a process: the module level runs once, and a tool that keeps state or
 breaks its own module may answer differently than in a separate call. Batches share nothing. A
-tool can forge the report of its own batch only. So a batch shows what deserves a look, and a
-separate call decides.
+tool can forge only the report of its own batch. A batch therefore only shows which calls to check;
+a separate call decides.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ def _generic(name: str, parts: list[ast.expr]) -> dict[str, JSON]:
 
 
 def _union(parts: list[ast.expr]) -> dict[str, JSON]:
-    """Combine several types; None is dropped: it marks a default, not a value to pass."""
+    """Combine several types. None is dropped: it marks a default, not a value to pass."""
     found = [
         _schema(part)
         for part in parts

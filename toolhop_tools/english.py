@@ -13,7 +13,7 @@ from functools import lru_cache
 from toolhop_tools.answers import plain_text
 from toolhop_tools.words import ARTICLES, bare, words
 
-# -- words that say nothing --------------------------------------------------------------------
+# -- function words ----------------------------------------------------------------------------
 
 _FUNCTION = (
     "a an the this that these those it its he she him her his they them their you your i me my we "
@@ -36,7 +36,7 @@ def apart(text: str) -> tuple[str, ...]:
     return words(_JOINT.sub(" ", text))
 
 
-# -- forms of a word ---------------------------------------------------------------------------
+# -- word forms --------------------------------------------------------------------------------
 
 _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "feet": "foot",
@@ -103,7 +103,7 @@ SCALES: Mapping[str, int] = {
 }  # fmt: skip
 """Words and letters that scale a number, with the power of ten."""
 BASES: Mapping[str, str] = {"binary": "2", "octal": "8", "hexadecimal": "16", "hex": "16"}
-"""Numeral systems by name, with the base that conversion tools take."""
+"""Numeral systems by name, with the base as conversion tools take it."""
 
 
 def spelled(number: int) -> tuple[str, ...]:
@@ -196,8 +196,7 @@ _ASKING = frozenset(
 )
 """Words that open a question: their capital letter does not mark a name."""
 _ORDERS = re.compile(r"(?:each|every|all|both|the|an?|this|these) [a-z'\"“‘]|['\"“‘]\w")
-"""Continuations that mark the opening verb of a request: ``Shift each letter``, ``Encode
-'abc'``."""
+"""What may follow the opening verb of a request: ``Shift each letter``, ``Encode 'abc'``."""
 _QUOTED = re.compile(r"\"([^\"]{1,120})\"|“([^”]{1,120})”|(?<![\w])'([^']{1,120})'(?!\w)")
 _LETTER = re.compile(r"\b[Ll]etters? ([a-zA-Z])\b")
 _LETTERS = re.compile(r"(?<![\w.'’])([A-Z]),? (?:and|or|to) ([A-Z])(?![\w'’]|\.\w)")
@@ -263,7 +262,7 @@ def _clean(name: str) -> str:
 
 
 def _parts(name: str) -> Iterator[str]:
-    """Yield shorter readings of a run: without article or question word, split at small words."""
+    """Yield the run without its article or question word, and its parts between small words."""
     first, _, rest = name.partition(" ")
     if rest and (bare(first) in _ASKING or first.isdigit()):
         yield rest
@@ -281,7 +280,7 @@ def listed(name: str) -> tuple[str, ...]:
 
 
 def tail(question: str) -> Iterator[str]:
-    """Yield the end of the question after its last small words: possibly a lower-case name."""
+    """Yield each end of the question that follows a small word: it may be a lower-case name."""
     text = question.strip().rstrip("?. ")
     for found in re.finditer(r"\b(?:of|in|by|for|is|was|the|been|at)\s+", text):
         rest = text[found.end() :]

@@ -5,7 +5,7 @@ ToolsError
 │   ├── DataNotFound      no data set has that name or path
 │   ├── DataNotFetched    a known data set that is not on this machine yet
 │   └── BadChoice         an id, a pattern or a limit that matches no item
-└── FetchError            a download or import did not give the pinned file
+└── FetchError            a download or import did not yield the pinned file
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def why(error: Exception) -> str:
-    """Return one line on why a file cannot be read, without the path, which the message names.
+    """Return one line saying why a file cannot be read; the caller's message names the file.
 
-    For a validation error: the first place that fails, without the value found there.
+    For a validation error, it is the first place that fails, without the value found there.
     """
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]

@@ -36,7 +36,7 @@ def locked(descriptor: int) -> bool:
 def append(descriptor: int, line: bytes, *, sync: bool) -> None:
     """Append a redacted line, or nothing: a partly written line is removed.
 
-    With `sync`, the line is on disk on return; a line that the disk refuses is removed as well.
+    With `sync`, the line is on disk on return; if that fails, it is removed as well.
     """
     before = os.lseek(descriptor, 0, os.SEEK_END)
     try:
@@ -52,7 +52,7 @@ def append(descriptor: int, line: bytes, *, sync: bool) -> None:
 
 
 def last_end(descriptor: int) -> tuple[int, bytes]:
-    """Return the end of the last whole line and any fragment after it, as a kill may leave."""
+    """Return the end of the last whole line, and any fragment after it left by a killed writer."""
     with open(descriptor, "rb", closefd=False) as file:
         file.seek(0)
         whole, end, piece = file.read().rpartition(b"\n")
@@ -60,7 +60,7 @@ def last_end(descriptor: int) -> tuple[int, bytes]:
 
 
 class RowFile(ABC):
-    """A file of JSON rows, read at once and then appended to.
+    """A file of JSON rows that is read whole and then appended to.
 
     A kill leaves at most one unfinished line. It is ignored, and removed before the next append.
     """

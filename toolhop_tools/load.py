@@ -28,7 +28,7 @@ READERS = Registry(
         "worlds": "toolhop_tools.readers.worlds:READER",
     },
 )
-"""Readers by data set name. Your package can add a `Reader` by an entry point."""
+"""Readers by data set name. Your package can add a `Reader` through an entry point."""
 
 
 def load(

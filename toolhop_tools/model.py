@@ -75,7 +75,7 @@ class Simulated:
 
 
 class EpisodeAction(StrEnum):
-    """A call that acts on the episode itself and on nothing else."""
+    """A call that acts only on the episode itself."""
 
     FINISH = "finish"
     """Ends the episode with an answer."""
@@ -356,8 +356,8 @@ class DataSet:
     def around(self, chosen: Sequence[Item]) -> DataSet:
         """Return the data set from which tools of other items are taken.
 
-        This is all items; of generated items only the first `AROUND` and the chosen ones, to avoid
-        generating all.
+        This is all items. For generated items it is only the first `AROUND` and the chosen ones,
+        since generating all takes long.
         """
         if not isinstance(self.items, ItemsOnDemand):
             return self

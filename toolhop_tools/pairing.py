@@ -113,7 +113,7 @@ def pair(sources: Sequence[str], slots: Sequence[Slot]) -> list[int]:
 
 
 def _claims(sources: Sequence[str], wanted: Counter[str]) -> list[str | None]:
-    """Return the name that each source claims; sources with a single option go first."""
+    """Return the name that each source claims; sources with the fewest options choose first."""
     candidates = [_defined(source, wanted) for source in sources]
     room = wanted.copy()
     claims: list[str | None] = [None] * len(sources)

@@ -1,4 +1,4 @@
-"""Find JSON in a reply of a model or a person: bare, in a code fence, after thoughts, in prose."""
+"""Find JSON in a model's or person's reply: bare, in a code fence, after thoughts, in prose."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]+|\\.)*+"?|[{}]', re.DOTALL)
 
 
 def json_in(text: str) -> str:
-    """Return the longest JSON object of a reply as written; the last one if several are equally
-    long.
+    """Return the longest JSON object in a reply, as written; if several tie, the last one.
 
     Thoughts in ``<think>`` tags may contain drafts and are ignored. If no object parses, the
     longest broken one is returned, and a reply without objects is returned unchanged, so that the
@@ -65,7 +64,7 @@ def object_in(text: str) -> dict[str, JSON]:
 
 
 def _end(text: str, start: int) -> int:
-    """Return the end of the object or tag that begins at `start`; if it is open, of the text."""
+    """Return the end of the object or tag that begins at `start`, or of the text if unclosed."""
     if text.startswith(CLOSE, start):
         return start + len(CLOSE)
     depth = 0

@@ -33,7 +33,7 @@ ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
 PROXY = "_PROXY"
 """Ending of the names of variables that contain an address, with or without its scheme."""
 LEAST, WORD = 8, 20
-"""Minimum length of a secret, and of one that is a single word, in characters."""
+"""Minimum length of a secret, and of a secret that is a single word, in characters."""
 PLACEHOLDERS = frozenset({"no-key-needed", "not-needed", "no-api-key", "your-api-key"})
 """Placeholders for servers that need no key."""
 REDACTED = b"[redacted]"
@@ -71,7 +71,8 @@ secret may cross the boundary."""
 
 _UTF8 = ("utf-8", "surrogatepass")
 _BYTES = "latin-1"
-"""One character per byte: joining texts takes a sixth of the memory that bytes take."""
+"""One character per byte: joining such texts takes a sixth of the memory that joining bytes
+takes."""
 _expanded: set[str] = set()
 
 
@@ -137,7 +138,7 @@ def checked(name: str) -> str:
     """Return the value of a variable to be sent in a header; empty if it is not set.
 
     Raises:
-        ValueError: it has a character that no key has; the message does not show it.
+        ValueError: it has a character that no key can have; the message does not show it.
     """
     value = os.environ.get(name, "")
     if not re.fullmatch(r"[!-~]*", value):

@@ -2,8 +2,8 @@
 
 For each subtask, ToolBeHonest keeps the 100 of 300 samples with the greatest variation in task and
 tool descriptions (section 3.4), without saying how. Here similarity is the mean of two cosines of
-TF-IDF weights, for the tasks and for the tools; rows are added one by one, each time the row that
-is farthest from its nearest chosen row.
+TF-IDF weights, for the tasks and for the tools; rows are added one by one, each time the one
+that is farthest from its nearest chosen row.
 """
 
 from __future__ import annotations

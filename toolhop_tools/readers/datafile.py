@@ -88,7 +88,7 @@ def parse_list(path: Path, mistaken: Callable[[dict[str, JSON]], str]) -> list[t
 
 
 FIRST_ROW_CHARS = 1_000_000
-"""Maximum length of a first row, in characters, by which a file can be recognized."""
+"""Maximum length, in characters, of a first row that is read to recognize a file."""
 
 
 def fields_of(path: Path) -> frozenset[str]:

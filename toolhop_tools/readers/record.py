@@ -86,7 +86,7 @@ class Record:
         return ""
 
     def label(self, name: str, *, wanted: bool = True) -> str:
-        """Read an optional text; if absent or blank, it is empty, and a finding if `wanted`."""
+        """Read an optional text; if `wanted`, an absent or blank one is a finding."""
         given = self.value.get(name, "")
         if not isinstance(given, str):
             self.note("wrong-type", name, expected="text", given=shown(given))

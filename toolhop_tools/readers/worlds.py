@@ -64,7 +64,7 @@ class Listing:
     generator: int
     indexes: array[int]
     digests: bytes
-    """Digests of `SHA256_BYTES` each."""
+    """Concatenated digests of `SHA256_BYTES` each."""
 
     def digest(self, line: int) -> str:
         """Return the digest of the item at a line."""

@@ -75,7 +75,7 @@ def flaky_tool(scene: Scene, seed: int) -> Drafts:
     return (_hazard(scene, Scenario.FLAKY_TOOL, hop, replace(hop.tool, body=body), seed),)
 
 
-# -- a wrong value, and nothing that says so ---------------------------------------------------
+# -- wrong values without an error -------------------------------------------------------------
 
 
 def wrong_once(scene: Scene, seed: int) -> Drafts:
@@ -98,8 +98,8 @@ def _wrong(scene: Scene, seed: int, kind: Scenario) -> Drafts:
 
 
 def _contradicted(scene: Scene, seed: int) -> Iterator[tuple[int, tuple[JSON, str, str]]]:
-    """Yield hops (from 0) whose tool can return a wrong value, with the leaf of the result that
-    has the answer, the answer as written there, and a replacement.
+    """Yield hops (from 0) whose tool can return a wrong value, each with the result's leaf that
+    contains the answer, the answer as written there, and a replacement.
     """
     for at in drawn_hops(scene, seed, "wrong"):
         hop, proof = scene.item.hops[at], scene.proofs[at]
@@ -117,10 +117,10 @@ def _contradicted(scene: Scene, seed: int) -> Iterator[tuple[int, tuple[JSON, st
 
 
 def without_records(scene: Scene, item: Item, tool: Tool, seed: int) -> Item:
-    """Return an unsolvable item in which a tool claims to name records and another reads them, but
-    there are none.
+    """Return an unsolvable item with a tool that claims to name records, and one that reads them,
+    although there are none.
 
-    Two solvable items of the family have such records, so the tools must not give the label away.
+    Two solvable items of the family have such tools: their absence would give the label away.
     """
     if next(_contradicted(scene, seed), None) is None:
         return shown(item, item.tools, seed)
@@ -171,7 +171,7 @@ def _with_record(
 
 
 def _with_reader(scene: Scene, item: Item, reader: Tool, seed: int) -> Item:
-    """Add the tool that reads records in place of one that neither serves a hop nor names records.
+    """Add the tool that reads records, replacing one that neither serves a hop nor names records.
 
     If possible, the replaced tool comes from another item and is not one of the item's own
     distractors.

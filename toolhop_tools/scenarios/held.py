@@ -1,4 +1,4 @@
-"""Search the code of a tool for answers: it is parsed as a syntax tree and not run.
+"""Search the code of a tool for answers; the code is parsed, not run.
 
 A tool whose code contains an answer, or all parts of it, may reveal it to a call that nobody tried:
 by a slug, a pattern or a page, in two fields, in an error. While such a tool is on offer, the
@@ -148,7 +148,7 @@ def _digits(number: float) -> int:
 
 
 def _factors() -> tuple[float, ...]:
-    """Return the factors between numbers in different units."""
+    """Return the conversion factors between units, and common powers of ten."""
     sizes = [
         float(one.size / other.size)
         for one, other in itertools.product(UNITS.values(), repeat=2)

@@ -56,7 +56,7 @@ class Scenario(StrEnum):
     LIMITED_STEPS = "limited-steps"
     """A choice that some hops need was removed from schema and code."""
     LIMITED_CLONES = "limited-clones"
-    """A tool is replaced by clones with stated limits, of which one fits the hop, or none."""
+    """A tool is replaced by clones with stated limits, at most one of which fits the hop."""
 
     # No longer made; existing files and runs are still read and scored:
     MISSING_PARAMETERS = "missing-parameters"
@@ -147,9 +147,9 @@ class Label:
     family: str
     """Id of the original item; siblings and twins share it."""
     solvable: bool
-    """Whether the answer can be reached with the tools on offer and what the question says."""
+    """Whether the tools on offer and the text of the question suffice to reach the answer."""
     needs: EpisodeAction | None = None
-    """The right action if it cannot: `ASK_USER`, `CHANGE_TOOLS` or `GIVE_UP`; else None."""
+    """The right action if unsolvable: `ASK_USER`, `CHANGE_TOOLS` or `GIVE_UP`; else None."""
     solvable_after: bool = False
     """Whether the answer can be reached after that action."""
     lost: tuple[int, ...] = ()
@@ -163,7 +163,7 @@ class Label:
     """Arguments of the call that succeeds despite the hazard, by tool."""
     checks: Checks = Checks()
     computed: tuple[int, ...] = ()
-    """Lost hops whose tool only computes from its arguments: an agent may do without it."""
+    """Lost hops whose tool only computes from its arguments: an agent may manage without it."""
     knowable: tuple[int, ...] = ()
     """Lost hops whose answer an agent may know without any tool."""
 

@@ -35,7 +35,7 @@ from toolhop_tools.scenarios.scene import (
 )
 from toolhop_tools.scenarios.ways import Vain
 
-# -- a value of an option is gone --------------------------------------------------------------
+# -- removed choices ---------------------------------------------------------------------------
 
 
 def limited_steps(scene: Scene, seed: int) -> Drafts:
@@ -50,7 +50,7 @@ def limited_steps(scene: Scene, seed: int) -> Drafts:
 
 
 def _may_go(leaf: Leaf) -> bool:
-    """Whether a wrapper can check the choice at its place, and it is not a default."""
+    """Whether the choice is at a place that a wrapper can check, and is not a default."""
     top = len(leaf.path) == 1 or (len(leaf.path) == 2 and isinstance(leaf.path[1], int))
     return top and isinstance(leaf.value, str) and leaf.schema.get("default") != leaf.value
 
@@ -117,7 +117,7 @@ class Range:
 
 
 def limited_clones(scene: Scene, seed: int) -> Drafts:
-    """Replace a tool by clones with stated limits: none fits the hop; in the sibling one does."""
+    """Replace a tool with clones that state limits: none fits the hop; in the sibling, one does."""
     item, drafts = scene.item, list[Draft]()
     for at in drawn_hops(scene, seed, "clones"):
         hop = item.hops[at]
@@ -152,7 +152,7 @@ def _initial(value: str) -> str:
 
 
 def _alphabet(first: str, fits: bool) -> list[tuple[str, str]]:
-    """Return three ranges of letters; unless one `fits`, none contains the letter."""
+    """Return three ranges: the whole alphabet if one must fit, else all letters except this one."""
     letters = string.ascii_lowercase
     if fits:
         return [("a", "h"), ("i", "p"), ("q", "z")]
@@ -250,7 +250,7 @@ def _clone(tool: Tool, limit: Range, parameter: str, letter: str) -> Tool:
 
 
 def call_limit(scene: Scene, seed: int) -> Drafts:
-    """Allow fewer calls than the chain needs; the sibling allows enough."""
+    """Allow fewer calls than the chain needs; the sibling allows as many as it has hops."""
     item = scene.item
     needed = sorted(_needed(scene))
     # A hop that only computes can be done without a call.
@@ -290,7 +290,9 @@ def _needed(scene: Scene) -> set[int]:
 
 
 def _jumps(scene: Scene, needed: Iterable[int], most: int) -> tuple[Vain, ...]:
-    """Return searches for the answer from the question alone, and for hops without some answer."""
+    """Return searches that skip a hop: for the answer from the question alone, and for each
+    needed hop's answer without one of the answers that it uses.
+    """
     item = scene.item
     found = [Vain(item.question, (), (item.answer,), most)]
     for at in needed:

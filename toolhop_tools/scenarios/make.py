@@ -199,7 +199,7 @@ async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Prov
 
 
 def _distinct(item: Item, made: Iterable[Proven]) -> list[tuple[str, Proven]]:
-    """Return all distinct items of a family by id, a shared sibling once.
+    """Return all distinct items of a family by id; a shared sibling occurs only once.
 
     The unchanged item gets the id of the plain scenario.
     """

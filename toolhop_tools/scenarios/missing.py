@@ -149,7 +149,7 @@ def _without(
     scene: Scene, item: Item, name: str, lost: tuple[int, ...], seed: int,
     *, find: tuple[tuple[int, Task], ...] = (), size: int = 0,
 ) -> Draft:  # fmt: skip
-    """Return the item with a tool replaced by another, and its sibling that has the tool."""
+    """Return the item with a tool replaced by another, and the sibling that still has the tool."""
     whole, held = held_back(scene, item, size=size, spare=SPARE)
     names = [*whole.tools]
     near = scene.pool.others(scene.item, [item.all_tools[name]])

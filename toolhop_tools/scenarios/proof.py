@@ -228,10 +228,10 @@ def _answers(kind: Kind, outcome: Outcome, arguments: dict[str, JSON]) -> bool:
 
 
 def _is_job(item: Item, at: int, arguments: dict[str, JSON]) -> bool:
-    """Whether a tool's call for a second hop is a job of its own.
+    """Whether a tool's call for a second hop really does a second job.
 
-    It is not if the arguments contain the answer, in any notation, or if another hop served by the
-    tool has the same answer.
+    It does not if the arguments contain the answer, in any notation, or if another hop served by
+    the tool has the same answer.
     """
     hop, given = item.hops[at], texts_of(arguments)
     day = whole_date(hop.answer)

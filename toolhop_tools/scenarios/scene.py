@@ -34,7 +34,7 @@ FURTHER = 3
 BESIDE = 3
 """Minimum number of tools on offer besides the chain's (ToolBeHonest shows 5.4 in all)."""
 SPARE = 4
-"""Additional tools in reserve, to replace those that turn out to do a lost job."""
+"""Additional tools held back, to replace those that turn out to do a lost job."""
 
 
 class Pool(Protocol):
@@ -158,7 +158,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A transformation that an item does not allow."""
+    """The item does not allow the transformation."""
 
     scenario: Scenario
     item: str
@@ -264,11 +264,11 @@ def answered(item: Item, hops: Iterable[int] | None = None) -> tuple[Expected, .
 
 
 def out_of_reach(scene: Scene, made: Item, lost: Iterable[int]) -> Vain:
-    """Return the answers of lost hops (from 0) and of all hops that depend on them, with what is
-    known.
+    """Return the claim that the answers of lost hops (from 0), and of all hops that depend on
+    them, are out of reach.
 
-    The questions of these hops may be read too, without the answers in them: a tool may skip a lost
-    hop.
+    The questions of these hops may be read, without the answers in them, since a tool may skip a
+    lost hop.
     """
     gone, golds, known, texts = set(lost), list[str](), list[str](), [made.question]
     for at, hop in enumerate(made.hops):
@@ -287,7 +287,7 @@ def out_of_reach(scene: Scene, made: Item, lost: Iterable[int]) -> Vain:
 
 
 def _less_answers(text: str, answers: Iterable[str]) -> str:
-    """Replace answers that must stay unknown by *that*."""
+    """Replace answers that must stay unknown with *that*."""
     for answer in dict.fromkeys(answers):
         text = without(text, answer, "that") or text
     return text
@@ -306,8 +306,8 @@ def to_be_tried(item: Item) -> list[Tool]:
 def strangers(
     scene: Scene, item: Item, count: int, *, like: Sequence[Tool], spare: int = 0
 ) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
-    """Return the most similar tools of other items: `count` to show, and those to hold back,
-    with some spare ones.
+    """Return the most similar tools of other items: `count` to show, and the rest, `spare` ones
+    included, to hold back.
     """
     wanted, found = count + scene.further + spare, list[Tool]()
     for tool in scene.pool.others(scene.item, like):
@@ -321,8 +321,8 @@ def strangers(
 def held_back(
     scene: Scene, item: Item, *, size: int = 0, spare: int = 0
 ) -> tuple[Item, frozenset[str]]:
-    """Return the item with as many tools on offer as its family shows (or `size`), plus tools
-    for a change of tools; and the names of these and of its distractors.
+    """Return the item with as many tools on offer as its family shows (or `size`), and more held
+    back for a change of tools; and the names of all tools that belong to no hop.
     """
     count = max(0, (size or scene.size) - len(item.tools))
     more, held = strangers(scene, item, count, like=[*item.tools.values()], spare=spare)
@@ -356,7 +356,7 @@ def wrapped(program: Program, lines: Sequence[str]) -> Program:
 
 
 def with_lines(tool: Tool, lines: Sequence[str]) -> Tool:
-    """Return the tool with such a wrapper around its program."""
+    """Return the tool with its program `wrapped`."""
     return replace(tool, body=wrapped(tool.program, lines))
 
 
@@ -377,7 +377,7 @@ def unsolvable(
     scene: Scene, made: Item, held: frozenset[str], lost: Sequence[int], label: Label, seed: int,
     *, expected: Iterable[Expected] = (),
 ) -> Draft:  # fmt: skip
-    """Draft an item without the tools of some hops (from 0), which no other tool may replace.
+    """Draft an item without the tools of some hops (from 0): no other tool may do their jobs.
 
     Args:
         scene: the original item.

@@ -1,4 +1,4 @@
-"""Replace an item's own tools by those of other items, as in RelyToolBench."""
+"""Replace an item's own tools with those of other items, as in RelyToolBench."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def reserve(
 def unmatched(
     scene: AnyScene, seed: int, of_another: Callable[[AnyScene, int], Draft | Reason]
 ) -> Drafts:
-    """Replace the tools by another item's, chosen by `of_another`; descriptions mention records."""
+    """Replace the tools with another item's, from `of_another`; one claims to name records."""
     draft = of_another(scene, seed)
     if isinstance(draft, Reason):
         return draft

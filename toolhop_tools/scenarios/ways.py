@@ -36,7 +36,7 @@ from toolhop_tools.words import as_text, number_of, runs, scalars, words
 ALONE, COMPOSED = 400, 400
 """Maximum number of calls per tool with known values, and with values that other calls revealed."""
 IN_THREES = 600
-"""Maximum number of third-level calls, for all tools together; if there are more, none is made."""
+"""Maximum number of third-level calls, for all tools together; none is made if more are needed."""
 MOST_REVEALED, LONGEST_REVEALED = 16, 60
 """Maximum number of values that one tool passes on to others, and their length in characters."""
 BASES, LOOKED_AT = 4, 60
@@ -45,7 +45,7 @@ inserted; and number of calls searched for them."""
 SIBLINGS, COMPUTES = 8, 0.9
 """Number of calls with other values, and the share that a computing tool answers."""
 PROBES = ("", "*", "%", ".", ".*", "all", "any")
-"""Values also tried on tools of the chain, which may treat one as a wildcard for all rows."""
+"""Values also tried on tools of the chain, which may treat them as wildcards for all rows."""
 JOINTS = (",", ", ", " ", "-", "/", "")
 MOST_JOINED = 4
 """Separators for joining the values of one result into an argument, and the maximum number
@@ -59,7 +59,7 @@ class Vain:
     """A search claim: these answers must be out of reach."""
 
     text: str
-    """Text that may be read: the question, and sub-questions without such answers."""
+    """Text that may be read: the question, and sub-questions without these answers."""
     known: tuple[str, ...]
     """Answers that can be obtained."""
     golds: tuple[str, ...]
@@ -375,8 +375,8 @@ def _possible(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> in
 
 
 def _composed(at: _Tool, revealed: Sequence[tuple[tuple[str, ...], JSON]]) -> Iterator[_Call]:
-    """Yield calls with a revealed value at one place, consecutive values of a tool at all, or
-    two values at adjacent places.
+    """Yield calls with a revealed value at one place, consecutive values of one tool at all
+    places, or two values at adjacent places.
     """
     for by, value in revealed:
         for base, content in at.bases:
@@ -436,7 +436,7 @@ def _as_given(held: JSON, value: JSON) -> JSON:
     return int(number) if whole else float(number)
 
 
-# -- whether a result has an answer ------------------------------------------------------------
+# -- finding an answer in a result -------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from toolhop_tools.worlds.expression import (
 from toolhop_tools.worlds.world import Value, World
 
 FEW = 20
-"""Smallest count that is not too easily guessed."""
+"""Smallest count that is hard enough to guess."""
 TRIES = 5
 """Number of values tried in place of a hop's own."""
 

@@ -49,9 +49,9 @@ STEPS = 6
 BACKTRACKS = 60
 """Maximum number of backtracking steps in one try."""
 LATER = 0.4
-"""Share of requested dates that are shifted by some days."""
+"""Probability with which a requested date is shifted by some days."""
 SHIFTED = 2
-"""Number of hops beyond which a date may be shifted by an additional one."""
+"""Number of hops that must be exceeded for a date to be shifted: the shift is itself a hop."""
 DAYS_LATER = (30, 400)
 """Minimum and maximum shift, in days."""
 
@@ -61,7 +61,7 @@ class Stuck(Exception):
 
 
 def draw(world: World, knobs: Knobs, drawn: random.Random) -> Expression:
-    """Draw an expression with a number of nodes that `knobs.hops` allows.
+    """Draw an expression whose number of nodes is within `knobs.hops`.
 
     Raises:
         Stuck: none was found in `TRIES` tries.
@@ -158,7 +158,7 @@ class _Drawing:
         """Draw an expression with this number of nodes whose value is the given entity.
 
         Raises:
-            Stuck: no step leads on from here.
+            Stuck: no step is possible from here.
         """
         if name in self.entities or hops < 0:
             raise Stuck
@@ -240,7 +240,7 @@ class _Drawing:
             self.reach(other_kind, other_name, hops - first, joins=False),
         )
 
-    # -- what singles an entity out ---------------------------------------------------------
+    # -- what selects an entity -------------------------------------------------------------
 
     def _link(self, kind: str, name: str | None) -> tuple[Link, str, list[str]]:
         """Draw a link of a type, and return it with its end and all entities so linked.

@@ -21,7 +21,7 @@ Column: TypeAlias = tuple[str, str]
 """A type with one of its attributes or relations, or ``code``."""
 COMPARED = {Role.ABOVE, Role.BELOW, Role.IS, Role.SORT, Role.FIELD}
 COMPUTING = {Shape.CONVERT, Shape.DAYS, Shape.SHIFT, Shape.INITIALS, Shape.DIGITS}
-"""Shapes that look nothing up."""
+"""Shapes that compute without looking anything up."""
 
 
 def exposed(tools: Iterable[MadeTool], start: Iterable[str], world: World) -> set[Column]:

@@ -45,8 +45,7 @@ class Link:
     """The requirement that an entity is related to another."""
 
     relation: str
-    """A relation of the picked type; if `backward`, of the end's type, and then a relation of
-    many."""
+    """A relation of the picked type; if `backward`, one of the end's type with several targets."""
     end: Entity
     end_type: str
     backward: bool = False
@@ -91,7 +90,7 @@ class Rank:
 class Pick:
     """The one entity of a type that has these links, meets the conditions and ranks first.
 
-    Two links make a join. Without a rank, the rest must leave exactly one entity.
+    Two links make a join. Without a rank, exactly one entity must match.
     """
 
     type: str
@@ -157,7 +156,7 @@ class Sum(StrEnum):
 
     TOTAL = "total"
     MEAN = "mean"
-    """Mean, rounded as a conversion is."""
+    """Mean, rounded like a converted value."""
     COUNT = "count"
 
 

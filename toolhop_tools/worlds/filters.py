@@ -32,7 +32,7 @@ class Filters(Maker):
         narrow: Column | None,
         arguments: Arguments,
     ) -> None:
-        """Add the arguments by which entities are found."""
+        """Add the arguments that select entities."""
         if self.surface.style is Style.TABLES:
             self.where(kind, links, arguments)
             return

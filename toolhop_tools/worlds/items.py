@@ -51,7 +51,7 @@ BLOCK = 20
 DRAWS = 200
 """Maximum number of expressions drawn for one place in a block."""
 PATIENCE = 400
-"""Number of expressions drawn from a world before it is given up; each item kept adds as many."""
+"""Number of draws after which a world is given up; each accepted item allows as many more."""
 WORLDS = 12
 """Maximum number of worlds tried for a block."""
 RIVALS = 10

@@ -35,8 +35,8 @@ class Near(StrEnum):
     WORLD = "world"
     """Other tools of the same world."""
     TWINS = "twins"
-    """First those over former or foreign registers: similar names and documentation, other
-    values."""
+    """As `WORLD`, but tools over former or foreign registers come first: similar names and
+    documentation, other values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,7 @@ class Knobs:
     page: int = 0
     """Rows per page of results; 0 for no paging."""
     units: bool = False
-    """Whether some answers are asked for in another unit than the tools use: a conversion is a
-    hop."""
+    """Whether some answers are asked for in a unit other than the tools'; converting is a hop."""
     codes: bool = False
     """Whether questions use codes if a type has them, and some tools accept only codes."""
     failures: int = 0

@@ -51,7 +51,7 @@ class Shape(StrEnum):
 
 
 STEPS = {Shape.RECORD, Shape.FIND}
-"""Shapes that most hops have."""
+"""Shapes of the tools that most hops use."""
 OFTENER = 3
 """Weight of `STEPS` when unused tools are offered, so that a tool's shape does not reveal that a
 hop uses it."""
@@ -76,8 +76,8 @@ class Role(StrEnum):
     """Select the field `Param.of`. Choices: total and mean for totals (count if `of` is empty),
     smaller and greater for comparisons, else a single one."""
     VALUE = "value"
-    """A number in the unit `Param.of`; one of two values (``first``, ``second``): two dates, or
-    a date and days; or a name or code of the type `Param.of`."""
+    """A number in the unit `Param.of`; or one of two values (``first``, ``second``), such as two
+    dates; or a name or code of the type `Param.of`."""
     UNIT = "unit"
     """The unit `Param.of` to convert to; a single choice."""
     PAGE = "page"
@@ -100,7 +100,7 @@ class Param:
     choices, or for a page."""
     choices: tuple[JSON, ...] = ()
     required: bool = False
-    """Whether each call must have it; if several share `role` and argument, one of them."""
+    """Whether each call must have it, or another parameter with the same `role` and argument."""
     along: tuple[tuple[str, JSON], ...] = ()
     """Arguments set together with it, such as ``("sort_by", "length_m")``."""
     condition: tuple[tuple[str, JSON], ...] = ()
@@ -125,7 +125,7 @@ class Typed:
     """As from `expression.type_of`; ``ship code`` for a code."""
     value: JSON
     picked: bool
-    """Whether it is one of several, except the first of a sorted list."""
+    """Whether it comes from a list of several rows; False for the first row of a sorted list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class Maker:
         )
 
     def key(self, kind: str, argument: str, of: str, arguments: Arguments) -> None:
-        """Add an argument that takes an entity by its key."""
+        """Add an argument for the key of an entity."""
         form, noun = self.surface.form(kind), self.world.domain.types[kind].noun
         arguments.add(
             Param(Role.KEY, of, argument, self.surface.key_type(kind), required=True),

@@ -1,7 +1,7 @@
 """The surface forms of every construction of `wording`, numbered from 0.
 
-They differ in order, in verb or noun, and in how they ask; a construction with fewer than four
-plain forms repeats them. `end`, `first`, `second` and `phrase` are entities, `set` is several;
+They differ in word order, in verb or noun, and in how they ask; a construction with fewer than four
+natural forms repeats them. `end`, `first`, `second` and `phrase` are entities, `set` is several;
 `answer` states the unit or format of the answer.
 """
 

@@ -250,7 +250,7 @@ class _Planning:
             self.call([Shape.SHIFT], "", asked, meanings, "")
 
     def pair(self, shape: Shape, asked: Gap | Which, place: int, read: str) -> Given:
-        """Compare two entities, or compute their difference."""
+        """Plan the comparison of two entities, or the computation of their difference."""
         meanings: list[Meaning] = [
             (Role.KEY, "first", self.key(asked.first)),
             (Role.KEY, "second", self.key(asked.second)),

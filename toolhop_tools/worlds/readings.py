@@ -113,12 +113,12 @@ class Part(NamedTuple):
     kind: str
     """Type to which it belongs; empty for none."""
     value: Any
-    """A name; for several, a set of names; for an order, an attribute and whether the most is
-    first."""
+    """A name; for several, a set of names; for an order, an attribute and whether the greatest
+    comes first."""
 
 
 Said: TypeAlias = frozenset[tuple[str, Part]]
-"""Things mentioned, each with a word for it."""
+"""Things mentioned, each with the noun that can refer back to it."""
 Phrase: TypeAlias = tuple[str, str, Part]
 """A symbol of the grammar, its words, and their meaning."""
 PAIR, THOSE = ("one", "the other"), "those"
@@ -394,7 +394,7 @@ class _Sentence:
             return None
 
 
-# -- what parts mean together, in alphabetical order of `Part.means` ------------------------
+# -- combining parts, in alphabetical order of `Part.means` ---------------------------------
 
 
 def _same(_: _Sentence, part: Part) -> Part:

@@ -91,7 +91,7 @@ def _table(tool: MadeTool) -> str:
 
 
 def cell(tool: MadeTool, column: Column, name: str) -> object:
-    """Return an entity's value in a column of a tool's table; links are the tools' keys."""
+    """Return an entity's value in a column of a tool's table; linked entities are given by key."""
     world = tool.world
     if column.of == NAME:
         return name
@@ -152,7 +152,7 @@ def _identify(tool: MadeTool) -> Iterator[str]:
 
 
 def _filters(tool: MadeTool) -> Iterator[str]:
-    """Yield lines that keep in `found` the matching rows."""
+    """Yield lines that put the matching rows into `found`."""
     links = [param for param in tool.params if param.role is Role.LINK]
     names = {column.of: column for column in tool.columns}
     yield f"found = {_table(tool)}"
@@ -261,7 +261,7 @@ def _list(tool: MadeTool) -> Iterator[str]:
 
 
 def _rows(tool: MadeTool, by: str) -> Iterator[str]:
-    """Yield lines that return `found` or a page of it: keys, and the field sorted by."""
+    """Yield lines that return `found` or a page of it, as keys with the field sorted by."""
     if tool.surface.style is not Style.VALUES:
         yield "total = len(found)"
     if tool.param(Role.PAGE):
@@ -367,7 +367,7 @@ def _digits(tool: MadeTool) -> Iterator[str]:
 
 
 def _existing(tool: MadeTool, argument: str, line: str) -> Iterator[str]:
-    """Yield a line that reads a date, and the rejection if there is no such date."""
+    """Yield a line that parses a date, and lines that reject it if there is no such date."""
     message = f"{argument}: {{{argument}!r}} is not a date that exists"
     refusal = tool.surface.refusal("BAD_ARGUMENT", message)
     yield "try:"

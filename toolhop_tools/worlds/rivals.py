@@ -85,7 +85,7 @@ class _Step:
     used: frozenset[tuple[str, str]]
     made: Callable[[Entity], Entity]
     like: Follow | Pick
-    """The same step from an arbitrary entity: it takes the same tool."""
+    """The same step from an arbitrary entity; both need the same tool."""
 
 
 @dataclass
@@ -344,7 +344,7 @@ class _Search:
                         yield used, both[0], of, Pick(of, links)
 
     def _same_form(self, other: Expression) -> bool:
-        """Whether both questions would describe the form of the answer alike, such as rounding."""
+        """Whether both questions state the same form of answer, such as the same rounding."""
         rounded = [isinstance(each, Total) and each.how is Sum.MEAN for each in (self.asked, other)]
         units = [isinstance(each, Read) and bool(each.unit) for each in (self.asked, other)]
         return rounded[0] == rounded[1] and units[0] == units[1]

@@ -2,9 +2,9 @@
 search.
 
 An item is labelled unsolvable if two things hold of the tools that are on offer or may be added.
-None of them, in any number of calls, exposes a column that a lost hop needs (`exposed`). And the
-search over types (`search`), limited to as many distinct calls as the item has hops, ends without a
-call sequence that determines the answer, neither by another way nor by chance. The solvable sibling
+First, none of them, in any number of calls, exposes a column that a lost hop needs (`exposed`).
+Second, the search over types (`search`), limited to as many distinct calls as the item has hops,
+finds no calls that determine the answer, whether by another way or by chance. The solvable sibling
 is proven by running its gold calls in the sandbox, as for any scenario.
 """
 
@@ -47,7 +47,7 @@ from toolhop_tools.worlds.search import Explorer, Reached
 from toolhop_tools.worlds.world import CODE
 
 RARE = 0.02
-"""Added to shares of chains, so that none is zero."""
+"""Added to each tool's share of chains, so that no weight is zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def scene_of(
     )  # fmt: skip
 
 
-# -- what is lost ------------------------------------------------------------------------------
+# -- removed tools -----------------------------------------------------------------------------
 
 
 def _in_vain(
@@ -199,7 +199,7 @@ class _Lost:
     kept: list[MadeTool]
     """Other tools of the chain."""
     beside: list[MadeTool]
-    """Other tools on offer, both with and without the removed tool."""
+    """Other tools on offer, in this item and in its solvable sibling."""
     held: list[MadeTool]
     """Tools held back for a change of tools."""
     instead: MadeTool
@@ -229,7 +229,7 @@ def _tools(made: Iterable[MadeTool]) -> tuple[Tool, ...]:
 
 
 def _losing(scene: MadeScene, gone: MadeTool, seed: int) -> _Lost | Reason:
-    """Choose the other tools so that none of them exposes what the removed one did."""
+    """Choose the other tools so that none of them exposes what the removed tool exposed."""
     own, hops = scene.own, tuple(scene.served[gone.name])
     kept = [tool for tool in own if tool is not gone]
     if not scene.lacks(kept, hops):
@@ -322,7 +322,7 @@ def broken_tool(scene: MadeScene, seed: int) -> Drafts:
 
 
 def _of_another(scene: MadeScene, seed: int) -> Draft | Reason:
-    """Use the tools of another item from another domain: they are foreign here and native there."""
+    """Offer the tools of an item from another domain: foreign to this item, native to that one."""
     item = scene.item
     donor = _donor(scene, seed)
     if donor is None:
@@ -361,11 +361,11 @@ def _donor(scene: MadeScene, seed: int) -> tuple[Item, Toolbox] | None:
     return None
 
 
-# -- values that the question keeps back -------------------------------------------------------
+# -- values missing from the question ----------------------------------------------------------
 
 
 def missing_parameter(scene: MadeScene, seed: int) -> Drafts:
-    """Replace one name or code in the question by its type."""
+    """Replace one name or code in the question with its type."""
     names = drawn(seed, scene.item, "parameter").sample(scene.named, len(scene.named))
     drafts = [_hiding(scene, name, seed) for name in names]
     return tuple(draft for draft in drafts if isinstance(draft, Draft)) or _why(drafts)

@@ -1,8 +1,8 @@
 """Search what the offered tools reveal to a player who knows types but no English.
 
-Starting from the values that a question names, the search finds every value with a determined
-derivation: none that is picked from an unsorted list. The cost of a derivation is its number of
-distinct calls.
+Starting from the values that a question names, the search finds every value that has a determined
+derivation, one in which nothing is picked from an unsorted list. The cost of a derivation is its
+number of distinct calls.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class _Tool:
         return True
 
     def gives(self, at: int | None = None) -> set[str]:
-        """Return types that results may have if the parameter at this index is given."""
+        """Return the types that results may have if the parameter at this index is given."""
         match self.made.shape:
             case Shape.CONVERT:
                 units = [self.made.params[at].of] if at is not None else []
@@ -355,8 +355,8 @@ class _Search:
 
     @cached_property
     def _takers(self) -> dict[str, list[tuple[_Tool, int, int]]]:
-        """Tools and parameters by the type they take, with the distance from their results to
-        the answer's type.
+        """Tools and parameters by the type they take, with the number of calls from their results
+        to the answer's type.
         """
         takers: dict[str, list[tuple[_Tool, int, int]]] = defaultdict(list)
         for tool in self.tools:

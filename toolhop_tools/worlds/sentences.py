@@ -97,14 +97,14 @@ def _awkward(node: Expression, plan: Plan, world: World, *, is_first: bool) -> f
         cost += 0 if plan.pair == parts(node) else 100
     if isinstance(node, Pick) and node.conditions and not is_first:
         cost += 1.5
-    if _ends_in_a_verb(node, world):  # "was the depot where it is kept completed" stumbles
+    if _ends_in_a_verb(node, world):  # avoids "was the depot where it is kept completed"
         cost += 5 * phrases
     match node:
         case Which() | Gap() if plan.pair != parts(node):
             cost += 2 * (long + sum(part in plan.back for part in parts(node)) > 1)
             cost += 50 * long + 3 * (phrases > 1)
             if isinstance(node, Gap) and world.domain.attribute(node.type, node.attribute).verb:
-                cost += 4 * phrases  # "the fellow to whom she belongs born" stumbles
+                cost += 4 * phrases  # avoids "the fellow to whom she belongs born"
         case Pick() | Total() if node.conditions or len(node.links) > 1:
             cost += 60 * phrases
         case Pick() | Total() if any(isinstance(part, Which) for part in uncut):
@@ -132,7 +132,7 @@ def _ends_in_a_verb(asked: Expression, world: World) -> bool:
 
 
 def _weight(node: Expression) -> float:
-    """Return the number of relations, plus half of one for each condition."""
+    """Return the number of relations plus half the number of conditions."""
     match node:
         case Pick(links=links) | Total(links=links):
             return len(links) + len(node.conditions) / 2

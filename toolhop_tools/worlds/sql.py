@@ -38,7 +38,7 @@ COMPARED = {Test.ABOVE: ">", Test.BELOW: "<", Test.IS: "="}
 
 
 class Database:
-    """A world in memory: a table for each type, and one for each relation of many."""
+    """A world in memory: a table for each type, and one for each relation with several targets."""
 
     def __init__(self, world: World) -> None:
         self.domain = world.domain

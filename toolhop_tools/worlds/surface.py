@@ -64,7 +64,7 @@ class Register:
     word: str = ""
     """Word that marks the register in tool names; empty for none."""
     about: str = ""
-    """Sentence in their documentation."""
+    """Sentence in the documentation of its tools."""
 
 
 REGISTERS = (
@@ -146,7 +146,7 @@ class Surface:
         return CODE if kind in self.keyed else NAME
 
     def shown(self, kind: str) -> list[str]:
-        """Return the fields that stand for an entity in a result without other fields."""
+        """Return the fields that identify an entity in a result with no other fields."""
         return [CODE, NAME] if kind in self.keyed else [NAME]
 
     def key_type(self, kind: str) -> str:
@@ -260,7 +260,7 @@ class Surface:
                 return "{" + ", ".join(f'"{name}": {value}' for name, value in values.items()) + "}"
 
     def cell_path(self, name: str, names: Sequence[str]) -> Path:
-        """Return the path to a cell in such a result."""
+        """Return the path to a cell in a result of `cells`."""
         match self.style:
             case Style.VALUES:
                 return ()
@@ -277,7 +277,7 @@ class Surface:
         return _ORDERS[self.style]
 
     def rows_name(self, kind: str) -> str:
-        """Return the key of a list of entities in a result that is an object."""
+        """Return the key of the list of entities in a result that is an object."""
         return "items" if self.service else slug(self.domain.types[kind].plural)
 
     # -- results ----------------------------------------------------------------------------
@@ -326,7 +326,7 @@ class Surface:
                 return difference(tool.types[str(arguments["field"])])
 
     def _listed(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
-        """Yield a list's leaves. The first of a sorted list is no pick, unless the second ties."""
+        """Yield a list's leaves. The first row of a sorted list is not picked unless it ties."""
         by = arguments.get(self.order.by)
         types = tool.types
         key = tool.columns[0].name

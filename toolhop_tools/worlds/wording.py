@@ -43,7 +43,7 @@ from toolhop_tools.worlds.world import CODE, World
 SHORT = 12
 """Maximum number of words in a phrase that another may enclose: "When was ... built?"."""
 BEFORE = {"in", "on", "at", "from"}
-"""Prepositions after whose phrase no "and" is needed: "from Velmora studying law"."""
+"""Prepositions that begin phrases after which no "and" is needed: "from Velmora studying law"."""
 ROUNDED = f" to {('no', 'one', 'two', 'three')[PLACES]} decimal place" + "s" * (PLACES != 1)
 
 
@@ -78,7 +78,7 @@ def in_words(day: date) -> str:
 
 
 def _comparative(of: Attribute, *, most: bool) -> str:
-    """Return a predicate of the greater: ``was built later``, ``has the higher fee``."""
+    """Return the predicate of a comparison: ``was built later``, ``has the higher fee``."""
     if of.verb:
         return f"{_did(of)} {'later' if most else 'earlier'}"
     if of.more:
@@ -192,7 +192,7 @@ class _Wording:
         return {"those": those, "chosen": f"the only one {of['only']}"}
 
     def _those(self, node: Pick | Total) -> str:
-        """Return the candidates or counted entities; with a bound, a sentence introduces them."""
+        """Return the candidates or counted entities; a sentence introduces them if bounded."""
         of = self._several(node)
         if not of["bound"]:
             return f"the {of['set']}"
@@ -345,7 +345,7 @@ class _Wording:
         return phrase, " ".join([*bare, " and ".join(after)]).strip()
 
     def _place(self, link: Link) -> tuple[bool, bool]:
-        """Return the sort key in a list: back-references first, long phrases last."""
+        """Return a link's sort key: back-references first, long phrases last."""
         return is_long(link.end, self.plan.back), link.end not in self.plan.back
 
     def _linked(self, kind: str, link: Link) -> str:
@@ -390,7 +390,7 @@ class _Wording:
         """Return the beginning of a clause: ``where``, ``that owns``."""
         return self.world.domain.relation(node.type, node.relation).clause.split("{}")[0]
 
-    # -- what is asked ----------------------------------------------------------------------
+    # -- the final question -----------------------------------------------------------------
 
     def _asked(self, asked: Expression) -> str:
         match asked:
@@ -443,7 +443,7 @@ class _Wording:
         return self._say("ask clause", which=which, does=does, phrase=phrase)
 
     def _what(self, asked: Entity, phrase: str) -> str:
-        """Return ``which town is``, before "the birthplace of Asta"."""
+        """Return the words before a phrase: ``which town is``, as for "the birthplace of Asta"."""
         noun = self._type(asked).noun
         if self._who(asked) == "who":
             return "who is"
@@ -477,7 +477,7 @@ class _Wording:
             return self._say("ask later verb" if is_said else "ask later", **slots)
         is_short = len(end.split()) <= SHORT
         if isinstance(asked.of, Which) and asked.of not in self.plan.back:
-            # "was the one opened earlier founded" stumbles
+            # Avoids "was the one opened earlier founded".
             by = self.world.domain.attribute(asked.of.type, asked.of.attribute)
             is_short = is_short and (bool(by.more) or not by.verb)
         if of.verb and is_short:

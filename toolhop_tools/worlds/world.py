@@ -1,7 +1,7 @@
 """A world: the entities of a domain with invented names, filled from a seed.
 
-Names and values have separate seeds, so that there are worlds with the same names and other values:
-what holds in only one of them is chance.
+Names and values have separate seeds, so that worlds can have the same names and other values: what
+holds in only one of them is chance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Row: TypeAlias = dict[str, Value | tuple[str, ...]]
 NAME, CODE = "name", "code"
 """Fields that identify an entity, as tools name them."""
 MANY = (2, 5)
-"""Minimum and maximum number of targets of a relation of many."""
+"""Minimum and maximum number of targets of a relation that has several."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _codes(form: str, count: int, drawn: random.Random) -> list[str]:
 
 @dataclass(frozen=True)
 class _Filling:
-    """Draws relations and attributes, each when another depends on it."""
+    """Draws relations and attributes; those on which another depends are drawn first."""
 
     world: World
     drawn: random.Random
@@ -241,7 +241,7 @@ def days_after(day: Value, days: int) -> str:
 
 
 def gap(first: Value, second: Value) -> float:
-    """Return the difference between two values of an attribute; for dates in days."""
+    """Return the difference between two values of an attribute, in days for dates."""
     if isinstance(first, str) or isinstance(second, str):
         return abs((date.fromisoformat(str(first)) - date.fromisoformat(str(second))).days)
     return abs(first - second)

@@ -1,7 +1,7 @@
 """Read NesTools' official files.
 
-``test_data*.jsonl`` has one row per line: ``test_id api task call field``. Other files may be
-beside it, with rows of the same ``test_id``, and names with the same ending (or none):
+``test_data*.jsonl`` has one row per line: ``test_id api task call field``. Rows are matched by
+``test_id`` with those of other files beside it, whose names have the same ending (or none):
 
     test_api_ids*.jsonl         ``api_ids``, parallel to ``api``; without it tools are numbered
     test_prompt*.jsonl          ``prompt``, the official one: the tools in its list are shown,
@@ -80,7 +80,7 @@ KINDS = {
     "api_ids": f"ids of tools: they go beside {DATA}.jsonl",
     "prompt": f"prompts: they go beside {DATA}.jsonl",
 }
-"""Content of NesTools' other files, by a field that identifies them."""
+"""Content of NesTools' other files, by a field that only they have."""
 
 
 def _check_kind(row: JSON, path: str) -> None:
@@ -102,7 +102,7 @@ def _check_ids(
     """Check that the ids file covers the rows of the data.
 
     Raises:
-        DataError: it belongs to other rows, for example if one file is part of the published one.
+        DataError: it belongs to other rows, for example because one file is only an excerpt.
     """
     wanted = [str(row.get("test_id")) for _, row in rows if isinstance(row, dict)]
     missing = [one for one in wanted if one not in ids]
@@ -269,7 +269,7 @@ def _texts(row: Record, name: str) -> list[str]:
 
 
 def _call(call: Record, tools: Mapping[str, Tool]) -> JSON:
-    """Return a gold call, with each placeholder under the response's name."""
+    """Return a gold call, its placeholders keyed by the names of the responses."""
     name, parameters = call.text("api_name"), call.mapping("parameters")
     texts = _texts(call, "responses")
     if name and name not in tools:

@@ -1,7 +1,7 @@
 """Convert tools and calls to RelyToolBench's API format, as far as the format allows.
 
-The format has three types (`TYPES` of the reader); other values become texts, here JSON. What it
-cannot express, such as choices, is put into a parameter's description.
+The format has three types (`TYPES` of the reader); other values become JSON text. What it cannot
+express, such as choices, is put into a parameter's description.
 """
 
 from __future__ import annotations

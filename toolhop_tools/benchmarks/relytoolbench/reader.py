@@ -183,7 +183,7 @@ def survey(path: Path, options: Options) -> Survey:
 
 
 def _mistaken(whole: dict[str, JSON]) -> str:
-    """Describe files of the same names in other folders of the official code."""
+    """Describe a file from another folder of the official code that has the same name as a set."""
     if whole and all(isinstance(one, dict) and "answer" in one for one in whole.values()):
         return "converted answers: play them by --agent predictions:FILE"
     if whole and all(isinstance(one, int) for one in whole.values()):

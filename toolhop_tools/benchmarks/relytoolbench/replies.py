@@ -32,7 +32,7 @@ _LIST = re.compile(r"list of (\w+) with length (\d+)")
 
 
 def service_name(text: str, *, reserved: bool = False) -> str:
-    """Normalize a name for functions, parameters and cache files: lower case, digits and ``_``."""
+    """Normalize a name of a function, parameter or cache file: lower case, digits and ``_``."""
     name = re.sub(r"_+", "_", re.sub(r"[^\u4e00-\u9fa5^a-zA-Z0-9_]", "_", text)).lower().strip("_")
     name = f"get_{name}" if name[:1].isdigit() else name
     return f"is_{name}" if reserved and name in RESERVED else name
@@ -71,7 +71,7 @@ def filled(form: JSON) -> JSON:
 
 
 def response(value: JSON, error: str = "") -> dict[str, JSON]:
-    """Build a reply in the services' form; a response over `RESPONSE_CHARS` is cut, as text."""
+    """Build a reply in the services' form; one over `RESPONSE_CHARS` becomes a cut text."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     cut = f"{text[:RESPONSE_CHARS]}..." if len(text) > RESPONSE_CHARS else value
     return {"error": error, "response": cut}

@@ -28,7 +28,8 @@ from toolhop_tools.readers.record import Record, Survey
 
 NAME = "toolbehonest"
 UNSOLVABLE = "UnsolvableQuery"
-"""The tool that reports that no other fits; in every official tool table, listed or not."""
+"""The tool that reports that no other tool fits; every official tool table has it, listed or
+not."""
 SCENARIOS: Mapping[str, str] = {
     "single_step": "MNT", "multi_step_wo_rep": "MNT", "multi_step_w_rep": "MNT",
     "os": "PT", "web": "PT", "iter": "LFT", "best": "LFT",
@@ -57,7 +58,7 @@ def without_finish(plan: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """The twins of one object, as read."""
+    """The twins made from one object."""
 
     family: str
     subtask: str

@@ -8,7 +8,7 @@ each hop, then ``Finish``; the unsolvable plan has ``UnsolvableQuery`` for a hop
 | single_step | missing-single |
 | multi_step_wo_rep | missing-tool, missing-repeated: no tool is used twice in the plan |
 | multi_step_w_rep | the same, if a tool is used twice |
-| os, web | potential-tool, depending on the surroundings in its text |
+| os, web | potential-tool, depending on the surroundings that its text describes |
 | iter | limited-steps |
 | best | limited-clones |
 """
@@ -41,7 +41,8 @@ from toolhop_tools.varied import most_varied
 from toolhop_tools.words import as_text
 
 FILE = "made_en.json"
-"""The published names are reserved for the published files, whose size is known."""
+"""Name of the file. The published names are reserved for the published files, whose size is
+known."""
 FINISH = "Finish"
 OWN = {
     FINISH: "Ends the task.",
@@ -150,7 +151,7 @@ def _subtask(one: Labelled, twin: Labelled) -> str:
 
 
 def _says(one: Labelled, at: int) -> bool:
-    """Whether the task states what a hop (from 0) asks its tool, so that limits are visible."""
+    """Whether the task states each value that a hop (from 0) passes: then limits are visible."""
     hop, text = one.item.hops[at], _task(one)
     about = [
         leaf.value
