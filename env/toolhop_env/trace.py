@@ -159,7 +159,7 @@ class Called:
     feedback: str
     error: ErrorCode | None
     hop: Count | None
-    """Index, from 0, of the first hop with this tool; None if no hop has it."""
+    """Index, from 0, of the first hop with this tool; None if no hop uses it."""
     wall_s: Amount
     """Seconds until the call was answered; 0 if nothing ran."""
     action: EpisodeAction | None = None

@@ -135,7 +135,7 @@ _APART = {
     False: "the bootstrap draws items as they differ, the test swaps them as if they did not; with "
     "few or skewed items they part at the margin. The test decides.",
 }
-"""Why an interval and a test may disagree, by whether the interval is Tango's."""
+"""Why the interval and the test may disagree, by whether the interval is Tango's."""
 
 
 def disagreements(found: Iterable[tuple[str, Line]], confidence: float) -> dict[str, Sequence[str]]:

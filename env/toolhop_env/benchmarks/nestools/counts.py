@@ -203,7 +203,7 @@ def order_of(matching: Matching, edges: Collection[tuple[int, int]]) -> Count:
 
 
 def dependencies(gold: Sequence[NestedCall]) -> set[tuple[int, int]]:
-    """Return the pairs of gold calls in which the second uses a response of the first."""
+    """Return the pairs of gold calls in which the second uses a response from the first."""
     return {
         (source, call)
         for source, one in enumerate(gold)

@@ -317,7 +317,7 @@ def _unsaid(
     """Return the verdict on a value that nothing mentions; None if it is clean.
 
     Words are in doubt if they are `likely`: the call returned a hop's answer, so they are right, or
-    an earlier call of the tool returned none, so another name may be tried.
+    an earlier call of the tool returned none, so the agent may try another name.
     """
     leaf, text = value.leaf, value.text
     if not value.required and "default" in leaf.schema and leaf.value == leaf.schema["default"]:
