@@ -33,8 +33,8 @@ HEAD = struct.Struct(">cQI")
 CHUNK_BYTES = 65_536
 """Maximum length of a frame's body; `replies` limits the total size of a reply."""
 WINDOW_BYTES = 262_144
-"""Flow-control window per connection. Eight times the code of an ordinary program, so that a
-call seldom waits for credit."""
+"""Flow-control window per connection. Eight times the size of an ordinary program, so that a call
+seldom waits for credit."""
 PENDING_BYTES = 262_144
 """Maximum number of bytes waiting for the stream before local sockets are no longer read."""
 BACKLOG_PACKETS = 512

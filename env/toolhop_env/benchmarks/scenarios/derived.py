@@ -106,7 +106,7 @@ def may_follow(text: str, told: Sequence[Told]) -> bool:
 def _date_follows(day: dt.date, told: Sequence[Told]) -> bool:
     """Whether a date can be derived.
 
-    It can if its year, and its month with the day, are mentioned; if it is a mentioned span from a
+    It can if its year and its month and day are mentioned; if it is a mentioned span from a
     mentioned date; or if it is the first or last day of a mentioned year or month.
     """
     numbers = _all_numbers(told)

@@ -125,7 +125,7 @@ class Heard:
 
     def may_be_known(self, value: JSON, about: Known) -> bool:
         """Whether a value may come from what was said plus common knowledge: another form of a
-        word, most of it in a row, or a short code.
+        word, most of its words in a row, or a short code.
         """
         if not isinstance(value, str):
             return False
