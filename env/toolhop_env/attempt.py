@@ -22,7 +22,7 @@ FAMILY = "family"
 
 
 class Key(NamedTuple):
-    """Identifies the same episode in different runs, so that they can be paired."""
+    """Identifies an episode across runs, so that its attempts can be paired."""
 
     item: str
     mode: str
@@ -162,8 +162,8 @@ def attempt_of(
 def counting(attempts: Iterable[Attempt]) -> list[Attempt]:
     """Return one attempt per episode of one run: the first that is not errored, else the last.
 
-    Reduce several runs one at a time: the same item twice in one run is two attempts at one
-    episode, in two runs it is two episodes.
+    Reduce several runs one at a time: an item that occurs twice in one run means two attempts at
+    one episode; in two runs, two episodes.
     """
     best: dict[tuple[str, Key], Attempt] = {}
     # By name too, as the reading order depends on which traces are packed.
@@ -204,7 +204,7 @@ class Met:
 def counting_streamed(
     read: Callable[[], Iterable[Attempt]], first: Callable[[], Iterable[Attempt]] | None = None
 ) -> Iterator[Attempt]:
-    """Yield the attempts that `counting` returns, in another order, holding few in memory.
+    """Yield the attempts that `counting` returns, in another order, holding only a few in memory.
 
     Args:
         read: returns the attempts of one run; called again, it returns the same attempts.

@@ -1,4 +1,4 @@
-"""What the simulator knows of a benchmark: its gold, its measures, and how a trace is scored.
+"""What the simulator knows about a benchmark: its gold, its measures, and how a trace is scored.
 
 A benchmark is pure: it reads items and traces, and calls no model. Its binding
 (`toolhop_agents.benchmarks`) says how an agent is prompted for it.
@@ -89,7 +89,7 @@ class Conditions:
     official: tuple[Condition, ...] = ()
     """Settings of the published figures; empty if none are stated."""
     must_call: frozenset[str] = frozenset()
-    """Modes whose prompt asks for tool calls: an agent that makes none there is a finding."""
+    """Modes whose prompt asks for tool calls; an agent that makes none is reported as a finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,14 @@ class Benchmark:
     name: str
     """Name as in ``--benchmark`` and in traces: lower-case letters, digits and hyphens."""
     version: str
-    """Raised if the same trace may score differently; results of other versions are recomputed."""
+    """Changed whenever the same trace may score differently; results of other versions are
+    recomputed."""
     modes: tuple[str, ...]
     """Ways to put an item to an agent; the first is the default."""
     measures: tuple[Measure, ...]
     """The benchmark's own measures, in table order; exactly one of them leads."""
     gold: Callable[[Item], JSON]
-    """Returns what scoring needs of an item; stored in the trace and never shown to an agent."""
+    """Returns what scoring needs from an item; stored in the trace and never shown to an agent."""
     score: Callable[[Trace, Answers], Values]
     """Returns the values of a trace that has ended; None for values that lack a judge's answer."""
     presentation: Presentation = Presentation()

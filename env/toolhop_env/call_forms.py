@@ -74,10 +74,10 @@ _HOW = {
 
 
 MOST_OBJECTS = 20
-"""Maximum of braces at which an object is looked for."""
+"""Maximum number of braces at which to look for an object."""
 MOST_LENIENT = 3
 LENIENT_CHARS = 4_000
-"""Limits on reading text that is not JSON leniently, which takes up to 5 ms: attempts per text,
+"""Limits on lenient reading of text that is not JSON, which takes up to 5 ms: attempts per text,
 and characters per attempt."""
 
 
@@ -192,7 +192,7 @@ _LEAD = re.compile(
     r"|.*\b(?:I(?:['’]ll| will|['’]m going to| am going to)|let me|let['’]s|let us)\b[^.!?:]*",
     re.IGNORECASE,
 )
-"""What may precede a call on its line: mark-up, a label in any language, a variable that takes
+"""What may precede a call on its line: mark-up, a label in any language, a variable that receives
 the result, or words that announce the call."""
 _THEN = re.compile(
     r"(?:[ \t`\"'*_|:：✿]|</?[\w-]+>\s*)*"
@@ -256,7 +256,7 @@ _BESIDE = frozenset({
     "id", "type", "role", "index", "step", "turn", "status", "model", "version", "confidence",
     "name", "action", "thought", "thoughts", "reasoning", "plan", "comment",
 })  # fmt: skip
-"""Keys that may accompany a call and do not make the object an answer."""
+"""Keys that may accompany a call without making the object an answer."""
 
 
 def _objects(text: str, known: dict[str, str]) -> Iterator[Found]:

@@ -21,7 +21,7 @@ class FormatError(Exception):
 
 
 def checked(found: object, steps: Sequence[FormatUpgrade], what: str) -> int:
-    """Check the version of a document; valid versions run from 1 to one more than there are steps.
+    """Check the version of a document; valid versions run from 1 to the number of steps plus one.
 
     Args:
         found: the version that the document states.

@@ -82,7 +82,7 @@ class Template:
 
     @property
     def value(self) -> str:
-        """The name, under the attribute that built-in levels have."""
+        """The name, under the same attribute as in built-in levels."""
         return self.name
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ The published evaluator accepts every reply without a native call as the final a
 that writes its call in another form ends its episode. The detection here changes no official score;
 it says what the reply was. A reply is a malformed call if it gives no answer of its own, has a call
 in one of the forms of `Form`, and stops there. Only more calls, an invented observation, or a
-remark that the agent waits may follow. A call that an answer merely mentions does not count.
+remark that the agent is waiting may follow. A call that an answer merely mentions does not count.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ _WAITS = re.compile(
     re.IGNORECASE,
 )
 WAITING_CHARS = 300
-"""Maximum length of a remark that the agent waits for its call, in characters."""
+"""Maximum length of a remark that the agent is waiting for its call, in characters."""
 _ECHOES = re.compile(r"[\W_]*(?:print|console\.log)\([\w.]+\)[\W_]*")
 """Code that prints a call's result."""
 

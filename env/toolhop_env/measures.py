@@ -35,7 +35,7 @@ class Scorer(StrEnum):
     OFFICIAL = "official"
     """The benchmark's published code, known bugs included."""
     STRICT = "strict"
-    """Our own, where the published one gives undeserved credit."""
+    """Our own scorer, for where the published one gives undeserved credit."""
     NEITHER = ""
 
 
@@ -69,7 +69,7 @@ class Measure:
     parts: Callable[[Score], Parts | None] | None = None
     """Returns a score's numerator and denominator; None if the scorer provides them by name."""
     mean_of: tuple[str, ...] = ()
-    """Measures of the benchmark whose mean, over all episodes, this one is. Tables show the
+    """Measures of the benchmark of which this one is the mean, over all episodes. Tables show the
     mean; comparisons use the value that an episode has in one of them, if any."""
     zero: bool = False
     """Whether the figure is 0, as in the official code, if episodes have values but all

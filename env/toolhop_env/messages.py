@@ -69,7 +69,7 @@ class ReasoningHistory(StrEnum):
     """Which thoughts of earlier turns are sent back to the model."""
 
     AUTO = "auto"
-    """As providers ask: signed thoughts of all turns, others since the last user message."""
+    """As providers require: signed thoughts of all turns, others since the last user message."""
     ALL = "all"
     LAST = "last"
     """Thoughts since the last user message."""
@@ -124,7 +124,7 @@ class Usage:
     input_tokens: Count = 0
     output_tokens: Count = 0
     cost_usd: Amount | None = None
-    """None if the price is unknown; never estimated."""
+    """Cost in US dollars, never estimated; None if the price is unknown."""
     prompt_cached_tokens: Count = 0
     """Input tokens that the provider had cached and sells for less; part of `input_tokens`."""
     reasoning_tokens: Count = 0
@@ -164,7 +164,7 @@ class Reply:
     """Number of retryable request failures before this reply."""
     origin: Origin = Origin.ASKED
     thoughts: Thoughts | None = None
-    """None if the provider sent none."""
+    """The model's reasoning; None if the provider sent none."""
 
     @property
     def cut(self) -> bool:

@@ -16,7 +16,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
 MOST_CHARS = 6.0
-"""Upper bound of the average characters per token over a prompt, for any tokenizer: English
+"""Upper bound on the average number of characters per token in a prompt, for any tokenizer: English
 prose has 4 to 5, JSON and other languages fewer. Templates add tokens of their own."""
 
 

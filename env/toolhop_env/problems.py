@@ -57,7 +57,8 @@ def _unexpected(path: str, name: str, holder: object) -> Problem:
 
 
 def _forbidden(error: ValidationError, arguments: Mapping[str, JSON]) -> list[Problem]:
-    """Convert the error of a schema that is `false`: no value fits, so the argument must go.
+    """Convert the error of a schema that is `false`: no value fits, so the argument must be
+    omitted.
 
     For `additionalProperties: false` without properties, the checker gives the path of the object
     and no name; then every name in that object is unexpected.
@@ -79,7 +80,7 @@ def _no_alternative(
     groups: Sequence[Sequence[ValidationError]],
     arguments: Mapping[str, JSON],
 ) -> list[Problem]:
-    """Convert the error that the wrong number of `anyOf` or `oneOf` alternatives fits.
+    """Convert the error of a value that fits the wrong number of `anyOf` or `oneOf` alternatives.
 
     Alternatives for another type are ruled out. If only one is left, its own problems are reported,
     as readers expect of `anyOf: [X, null]`.

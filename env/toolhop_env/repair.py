@@ -66,7 +66,7 @@ def _letters(name: str) -> str:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two names agree word by word, up to misspellings: `get` is not `set`, nor 2 a 3."""
+    """Whether words match up to misspellings, and numbers exactly; `get` and `set` do not match."""
     pairs = [re.findall(r"[^\W\d_]+|\d+", name.casefold()) for name in (one, other)]
     if len(pairs[0]) != len(pairs[1]) or len(other) > 2 * len(one):
         return False

@@ -103,7 +103,7 @@ class _Programs:
 
 @dataclass(frozen=True, slots=True)
 class _FlakyPrograms:
-    """Lets the first calls of a tool in an episode fail; later calls run."""
+    """Makes the first calls of a tool in an episode fail; later calls run."""
 
     body: Flaky
 

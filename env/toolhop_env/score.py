@@ -27,7 +27,7 @@ from toolhop_tools.notebook_table import table
 
 Parts: TypeAlias = tuple[float, float]
 """Numerator and denominator. A mean over episodes is the sum of the numerators over that of the
-denominators; for a property that an episode has or lacks, they are 1 or 0, and 1."""
+denominators; for a property that an episode has or lacks, they are 1 or 0, over 1."""
 Values: TypeAlias = Mapping[str, Parts | None]
 """Parts by measure; None if this episode has no value, for example without a judge's answer."""
 
@@ -48,7 +48,7 @@ class Conduct:
     input_tokens: Count
     output_tokens: Count
     cost_usd: Amount | None
-    """None if the price of a reply is unknown."""
+    """Cost in US dollars; None if the price of a reply is unknown."""
     wall_s: Amount
     tool_s: Amount
     """Seconds during which tools ran."""
@@ -85,7 +85,7 @@ class Conduct:
 
 @lru_cache(4096)
 def _kept(parts: Parts) -> Parts:
-    """Check the parts and share equal ones, as most of thousands of episodes are the same few."""
+    """Check the parts and share equal ones, as thousands of episodes have few different ones."""
     if not all(abs(part) <= MOST for part in parts):
         raise ValueError(f"a part of a figure is beyond {MOST:,}")
     return parts
@@ -161,7 +161,7 @@ def conduct(trace: Trace, ended: Ended) -> Conduct:
 
 
 def repeated_failures(calls: Iterable[Called]) -> int:
-    """Count the calls that failed after an equal one had failed.
+    """Count the calls that failed after an equal call had failed.
 
     Arguments that are not JSON are compared as texts.
     """

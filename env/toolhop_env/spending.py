@@ -30,7 +30,7 @@ class Spent:
     reasoning_tokens: Count = 0
     """Output tokens spent on thoughts; part of `output_tokens`."""
     cost_usd: Amount | None = 0.0
-    """None if the price of a reply is unknown."""
+    """Cost in US dollars; None if the price of a reply is unknown."""
     cached_replies: Count = 0
     """Number of replies from a response cache."""
     saved_tokens: Count = 0

@@ -21,10 +21,10 @@ FIRST = 5
 """Rank that a tool of the reserve must reach for the reserve to be offered; also the maximum
 number of further tools offered at a time."""
 LEAST = 0.1
-"""Minimum cosine similarity of a tool to a need. An item has few tools, so without a minimum
-part of the reserve would rank among the first for any need. With the item's question as the
-need, the reserve is offered in 42 of 43 built-in items and in 38 of 38 of ToolHop; with another
-item's question, in 13 and in 17."""
+"""Minimum cosine similarity of a tool to a need. An item has few tools, so without a minimum, part
+of the reserve would rank among the first for any need. With the item's question as the need, the
+reserve is offered in 42 of 43 built-in items and in 38 of 38 of ToolHop; with another item's
+question, in 13 and in 17."""
 
 
 def held_back(item: Item, on_offer: Collection[str]) -> tuple[str, ...]:

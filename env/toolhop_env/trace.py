@@ -100,7 +100,7 @@ class Started:
     item_digest: str
     question: str
     gold: JSON
-    """What the benchmark's scorer needs of the item, in the benchmark's own form. Stored in the
+    """What the benchmark's scorer needs from the item, in the benchmark's own form. Stored in the
     trace; neither the agent nor the sandbox sees it."""
     agent: str
     mode: str
@@ -118,8 +118,8 @@ class Started:
     parent: str = ""
     """Episode whose first turns this one adopted (`Episode`, `resume_from`); empty if none."""
     prefix_turns: Count = 0
-    """Number of turns that were played in `parent`. They are recorded here unchanged except for
-    the feedback level: a branch of an ablation shows their feedback at its own
+    """Number of turns that were played in `parent`. They are recorded here unchanged except for the
+    feedback level: a branch of an ablation shows their feedback at its own level
     (`toolhop_env.fork`)."""
     perturbation: str = "as-is"
     """How the item's tools were altered (`toolhop_tools.perturb`)."""
@@ -153,12 +153,13 @@ class Called:
     raw: RawCall
     verdict: Annotated[Call | Rejected, Field(union_mode="left_to_right")]
     outcome: Annotated[Outcome, Field(discriminator="kind")] | None
-    """None for a rejected call, unless a replayed file of answers has a response to it."""
+    """Outcome of the call; None if it was rejected, unless a replayed file of answers has a
+    response to it."""
     level: Verbosity
     feedback: str
     error: ErrorCode | None
     hop: Count | None
-    """Index, from 0, of the first hop with this tool; None if no hop has it."""
+    """Index, from 0, of the first hop with this tool; None if no hop uses it."""
     wall_s: Amount
     """Seconds until the call was answered; 0 if nothing ran."""
     action: EpisodeAction | None = None
@@ -351,7 +352,7 @@ def messages_of(event: Event, call_format: CallFormat) -> tuple[Message, ...]:
 
 
 def _begins(event: Event, turn: int) -> bool:
-    """Whether an event belongs to `turn` or later and begins it, or ends the episode."""
+    """Whether an event begins `turn` or a later turn, or ends the episode."""
     return isinstance(event, Ended) or (isinstance(event, Replied) and event.turn >= turn)
 
 
@@ -361,7 +362,7 @@ def to_line(event: Event) -> bytes:
 
 
 def from_lines(lines: Iterable[bytes]) -> Trace:
-    """Parse a trace file's lines, in any format up to now. A truncated last line is ignored.
+    """Parse a trace file's lines, in any format so far. A truncated last line is ignored.
 
     Raises:
         TraceError: another line is not an event, or the format is newer.

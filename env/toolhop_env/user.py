@@ -2,8 +2,8 @@
 
 The user knows the values that the question hides (`Hidden` in a scenario's label) and nothing else,
 neither sub-answers nor the final answer. An agent that says which parameter needs a value is told
-it; to anything else the user replies that they do not know. No rule interprets the question itself.
-The reply depends only on the item, the earlier questions and this question.
+that value; to anything else the user replies that they do not know. No rule interprets the question
+itself. The reply depends only on the item, the earlier questions and this question.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ MOST_PROBLEMS = 50
 """Maximum number of problems in a verdict, by precedence; a long list would bloat traces."""
 MOST_NODES = 10_000
 """Maximum number of values in an arguments object for which every problem is listed (which takes
-0.1 s for that many); beyond it, only the schema's first problem, besides missing and unexpected
-arguments."""
+0.1 s for that many); beyond it, only the schema's first problem is listed, besides missing and
+unexpected arguments."""
 MOST_LEVELS = 100
 """Maximum depth of nesting; deeper texts are rejected, as parsers differ in their limits."""
 MOST_DIGITS = 1000

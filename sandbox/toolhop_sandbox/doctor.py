@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 Runs: TypeAlias = Literal["docker", "process"]
 
 LEAST_DISK_BYTES = 1 << 30
-"""Minimum of free disk space. The image takes 60 MB and building it as much again; on a fuller
-disk other things fail first."""
+"""Minimum free disk space. The image takes 60 MB and building it as much again; on a fuller disk
+other things fail first."""
 LEAST_MEMORY_BYTES = 1 << 30
-"""Minimum of available memory: two workers of 352 MiB, and the run itself."""
+"""Minimum available memory: two workers of 352 MiB, and the run itself."""
 PROBE = Program("def probe(a):\n    return a + 1", "probe")
 
 

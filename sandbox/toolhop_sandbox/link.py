@@ -32,8 +32,8 @@ PRIMED_BYTES = 65_536
 """Maximum size of a program sent ahead: a new connection buffers that much at once (its buffer
 is three times as large), so nothing has to wait. Larger programs are sent with the call."""
 HANG_UP_S = 1.0
-"""Seconds that a process may live on after closing its connection. A process that ends does both
-at once; one that closes it and goes on can send nothing more, and is killed."""
+"""Seconds that a process may live on after closing its connection. A process that ends does both at
+once; one that closes it and keeps running can send nothing more, and is killed."""
 FRAME_OVERHEAD_BYTES = 65536
 """Allowance for frames that are not results: an exception's text, a refusal."""
 COMPILE_S = 10.0

@@ -42,7 +42,7 @@ def _started(pid: int) -> str:
 
 
 def _runs(pid: int, started: str) -> bool:
-    """Whether the process `pid` of this namespace that started at `started` still runs."""
+    """Whether the process `pid` of this namespace that started at `started` is still running."""
     now = _started(pid)
     if now:
         return now == started

@@ -23,8 +23,8 @@ from toolhop_sandbox.link import WorkerLink
 from toolhop_sandbox.outcome import JSON
 
 START_S = 60.0
-"""Seconds that a worker may take to start: 0.2 s on an idle machine, more under load. A worker
-that ends before is noticed at once."""
+"""Seconds that a worker may take to start: 0.2 s on an idle machine, more under load. A worker that
+ends earlier is noticed at once."""
 STOP_S = 3.0
 """Seconds that a worker may take to end by itself; normally milliseconds."""
 WORKER_ENVIRONMENT = {

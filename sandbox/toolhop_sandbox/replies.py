@@ -45,7 +45,7 @@ OUTCOME_BYTES = 65_536
 two texts of the lengths above, 12 bytes per character. It is parsed on the event loop, where 1
 MB takes up to 0.3 s."""
 MOST_LINES, MOST_BYTES = 1_000_000, 1 << 40
-"""Bounds above any source's lines and any result's size. A forged number may have thousands of
+"""Bounds above any source's line count and any result's size. A forged number may have thousands of
 digits."""
 READ_AT_ONCE_CHARS = 32_768
 """Maximum length of a result parsed on the event loop: it takes at most 7 ms, while 1 MB takes
@@ -67,7 +67,7 @@ class StandbyEnded:
 
 
 async def send_all(connection: socket.socket, data: bytes) -> None:
-    """Send `data`. A receiver that is gone is no error; how it ended is queried afterwards."""
+    """Send `data`. A receiver that is gone is not an error; how it ended is queried afterwards."""
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         try:
             sent = connection.send(data)

@@ -31,8 +31,8 @@ class UnknownBenchmark(Exception):
 def named(name: str) -> Benchmark:
     """Return the benchmark of this name, built in or from an installed package.
 
-    Its functions raise `BenchmarkFault` if they fail, be it by a bug of the package or on a trace
-    that was not produced by an episode.
+    Its functions raise `BenchmarkFault` if they fail, whether because of a bug in the package or
+    because no episode produced the trace.
 
     Raises:
         UnknownBenchmark: no benchmark has this name.

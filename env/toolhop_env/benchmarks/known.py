@@ -54,7 +54,7 @@ class Known:
         return frozenset(date for _, date in dates_in(self._text))
 
     def holds(self, value: str) -> bool:
-        """Whether the text has all words of a value, or the date or number that the value is."""
+        """Whether the text contains all words of a value, or the date or number it denotes."""
         if not value.isascii() and value.casefold() in self._text.casefold():
             return True  # scripts without spaces have no words to compare
         if (date := whole_date(value)) is not None and date in self._dates:

@@ -43,7 +43,7 @@ class SeenCall:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A finished attempt, and what only the diagnosis needs of its trace."""
+    """A finished attempt, and what only the diagnosis needs from its trace."""
 
     attempt: Attempt
     name: str
@@ -67,7 +67,7 @@ class Seen:
     counts: bool = True
     """Whether the run's figures include this attempt."""
     left: bool = False
-    """Whether another attempt resumes from this one, so that its being unfinished is no fault."""
+    """Whether another attempt resumes from this one, so that being unfinished is not a fault."""
 
     @property
     def benchmark(self) -> Benchmark:

@@ -113,7 +113,8 @@ def scoring_baselines(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 LEAST_REJECTED = 5
 REPAIRED_SHARE = 0.3
-"""Minimum of an agent's rejected calls, and the share of them that a lenient parser would run."""
+"""Minimum number of an agent's rejected calls, and minimum share of them that a lenient parser
+would run."""
 
 
 def repairable_calls(seen: Sequence[Seen]) -> Iterator[Finding]:
@@ -138,7 +139,8 @@ def repairable_calls(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 LEAST_ITEMS = 5
 SAME_SHARE = 0.8
-"""Minimum of different items an agent answered, and the share of them with the same answer."""
+"""Minimum number of different items an agent answered, and minimum share of them with the same
+answer."""
 
 
 def same_answers(seen: Sequence[Seen]) -> Iterator[Finding]:

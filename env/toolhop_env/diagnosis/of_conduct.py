@@ -16,7 +16,7 @@ from toolhop_env.verdicts import ErrorCode
 from toolhop_tools.errors import counted
 
 MOSTLY = 0.5
-"""Share of too-short prompts from which the server is assumed to drop tools."""
+"""Share of too-short prompts at which the server is assumed to drop tools."""
 
 
 @dataclass(slots=True)

@@ -63,7 +63,8 @@ def causes_of(reasons: Iterable[str]) -> Counter[str]:
 
 
 LEAST_TRIES = 3
-"""Minimum of tries at an item or hop, or runs of a tool. A single try suffices for the oracle."""
+"""Minimum number of tries at an item or hop, or of runs of a tool. A single try suffices for the
+oracle."""
 
 
 def unsolved_items(seen: Sequence[Seen]) -> Iterator[Finding]:

@@ -39,8 +39,8 @@ class Method(StrEnum):
     TANGO = "Tango score"
     BOOTSTRAP = "bootstrap"
     NONE = "none"
-    """No interval, as there are too few items to resample or all differ alike, so that it would
-    claim too much; or no test, as the measure is not tested."""
+    """No interval, as too few items or equal differences would make it claim too much; or no test,
+    as the measure is not tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Line:
     high: float | None
     interval: Method
     p_value: float | None
-    """None for a measure that is described but not tested."""
+    """The p-value; None for a measure that is described but not tested."""
     test: Method
     gained: int | None = None
     """Number of discordant pairs in which only the second side has the property; None if the
@@ -135,7 +135,7 @@ _APART = {
     False: "the bootstrap draws items as they differ, the test swaps them as if they did not; with "
     "few or skewed items they part at the margin. The test decides.",
 }
-"""Why an interval and a test may disagree, by whether the interval is Tango's."""
+"""Why the interval and the test may disagree, by whether the interval is Tango's."""
 
 
 def disagreements(found: Iterable[tuple[str, Line]], confidence: float) -> dict[str, Sequence[str]]:
@@ -163,7 +163,7 @@ def compared(benchmark: Benchmark) -> tuple[Measure, ...]:
 
 
 def lines(measures: Sequence[Measure], pairs: Sequence[Pair], options: Options) -> list[Line]:
-    """Return a line for each measure of which these pairs have a figure."""
+    """Return a line for each measure that has a figure over these pairs."""
     found = (line(measure, pairs, options) for measure in measures)
     return [one for one in found if one is not None]
 
@@ -236,8 +236,8 @@ def _binary(measure: Measure, values: Clustered, options: Options) -> Line:
 def _by_part(measure: Measure, pairs: Sequence[Pair]) -> NDArray[np.float64] | None:
     """Return the sums before and after by cluster and part of a mean (`bootstrap.cluster_sums`).
 
-    Returns None if the measure is no mean, if a pair is in different parts on its two sides, or if
-    a part has no pair.
+    Returns None if the measure is not a mean, if a pair is in different parts on its two sides, or
+    if a part has no pair.
     """
     if not measure.mean_of:
         return None

@@ -1,7 +1,7 @@
 """Segments stored in an object store, or anywhere else that fsspec supports.
 
 A segment is moved in four steps: it is uploaded, read back and compared by size and digest, a
-pointer to it is written here, and only then the local file is removed. If the process is killed in
+pointer to it is written here, and only then is the local file removed. If the process is killed in
 between, the local file remains, and the next move uploads the same content under the same name.
 """
 

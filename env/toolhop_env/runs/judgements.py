@@ -4,8 +4,8 @@
 
 An answer is valid only for a question with the same digest: if a benchmark changes a question, it
 is open again. The last line for a question counts. A run may store complete answers of several
-judges; figures use those of the judge of the last line. Judges asked together, each for what the
-ones before it leave open, count as one judge.
+judges; figures use those of the judge of the last line. Judges asked together, each about the
+questions that those before it left open, count as one judge.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Segments are made one at a time, in steps between which the process may be kille
     3. the trace files are removed
     4. their lines are removed from the index of unpacked files
 
-From step 1 on, a trace that still has a file counts once, as packed. What is missing of steps 3 and
-4 is done before the run is played again (`RunStore.repair_index`).
+From step 1 on, a trace that still has a file counts once, as packed. Whatever is left of steps 3
+and 4 is done before the run is played again (`RunStore.repair_index`).
 
 An episode is packed with all its attempts, once one of them has a score. An episode that is
 running, cut off or errored stays unpacked, as its next attempt reads it.

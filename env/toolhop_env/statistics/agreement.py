@@ -35,7 +35,8 @@ class Agreement:
     accuracy: float
     accuracy_limits: tuple[float, float]
     kappa: float | None
-    """None if both judges always give the same single verdict, so that chance explains it all."""
+    """Cohen's kappa; None if both judges always give the same single verdict, so that chance
+    explains it all."""
     kappa_limits: tuple[float, float] | None
 
 

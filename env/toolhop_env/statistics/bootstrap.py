@@ -26,7 +26,8 @@ Cluster = TypeVar("Cluster", bound=Hashable)
 BLOCK = 2_000_000
 """Number of values held at a time while resampling (16 MB)."""
 LEAST_CLUSTERS = 8
-"""Minimum of clusters. In simulations the bootstrap covers 94-95 % at 8, but only 91 % at 5."""
+"""Minimum number of clusters. In simulations the bootstrap covers 94-95 % at 8, but only 91 % at
+5."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,8 @@ class PairedDifference:
 def mcnemar_exact(gained: int, lost: int) -> float:
     """Return the two-sided exact p of McNemar's test: discordant pairs as tosses of a fair coin.
 
-    It is 1 without discordant pairs. The test never rejects too often, and at small counts too
-    rarely.
+    It is 1 without discordant pairs. The test never rejects too often, but rejects too rarely at
+    small counts.
 
     Raises:
         ValueError: a count is negative.

@@ -25,7 +25,7 @@ class ShareDifference:
     each item has one pair."""
     items: int
     low: float | None
-    """None if there are too few items to resample."""
+    """Lower limit of the interval; None if there are too few items to resample."""
     high: float | None
     p_value: float
     resampled: bool

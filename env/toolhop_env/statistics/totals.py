@@ -1,6 +1,6 @@
 """Predicted sum of further draws, from a small sample of nonnegative values such as costs.
 
-Costs are skewed, and a handful of them shows little of their spread. Two intervals for the sum of
+Costs are skewed, and a handful of them reveals little of their spread. Two intervals for the sum of
 future draws are computed; both allow for the uncertain mean as well as for the scatter of the
 draws:
 
@@ -8,7 +8,8 @@ draws:
   (generalized pivots: Krishnamoorthy, Mathew 2003, Journal of Statistical Planning and Inference
   115: 103-121), and a sum of lognormals is approximated by one (Fenton 1960, IRE Transactions on
   Communications Systems 8: 57-67).
-- Student's t on the log of the sample's mean, whatever the shape, by the sample's own spread.
+- Student's t on the log of the sample's mean, with the sample's own spread, whatever the
+  distribution.
 
 Both add one deviation, `UNSEEN`, for what small samples and whole numbers hide. At each end the
 wider interval counts. `python -m benchmarks.estimates` measures how often the result holds.

@@ -23,7 +23,7 @@ def wilson(share: float, trials: float, *, confidence: float = 0.95) -> tuple[fl
 
 
 def wilson_upper(count: int, trials: int, *, confidence: float = 0.95) -> float:
-    """Return Wilson's one-sided upper bound of a share: for 0 of 60 it is 4.3 % at 95 %.
+    """Return Wilson's one-sided upper bound on a share: for 0 of 60 it is 4.3 % at 95 %.
 
     Raises:
         ValueError: there are no trials, or `count` is not from 0 to `trials`.
@@ -41,8 +41,8 @@ def clustered(
     Args:
         share: from 0 to 1.
         stderr: its standard error over clusters; None for a single cluster.
-        least: effective number of trials if each cluster's agree; for equally large clusters, the
-            number of clusters.
+        least: effective number of trials if the trials of each cluster agree; for equally large
+            clusters, the number of clusters.
         most: number of trials.
     """
     trials = least

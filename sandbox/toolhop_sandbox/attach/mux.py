@@ -1,8 +1,8 @@
 """A control channel and many connections over one byte stream; both ends of a tunnel run this code.
 
 If host and worker share no socket, each has a stand-in for the other (`tunnel` on the host, `relay`
-in the container). It holds the far end of local sockets; what it reads from them travels in frames
-of a letter, a connection's number, a length and a body.
+in the container). Each stand-in holds the far end of local sockets; what it reads from them travels
+in frames of a letter, a connection's number, a length and a body.
 
 A connection may have `WINDOW_BYTES` in flight that its receiver has not consumed; then its sender
 is not read until credit returns. So a connection that floods fills only its own window, neither end
@@ -33,8 +33,8 @@ HEAD = struct.Struct(">cQI")
 CHUNK_BYTES = 65_536
 """Maximum length of a frame's body; `replies` limits the total size of a reply."""
 WINDOW_BYTES = 262_144
-"""Flow-control window per connection. Eight times the code of an ordinary program, so that a
-call seldom waits for credit."""
+"""Flow-control window per connection. Eight times the size of an ordinary program, so that a call
+seldom waits for credit."""
 PENDING_BYTES = 262_144
 """Maximum number of bytes waiting for the stream before local sockets are no longer read."""
 BACKLOG_PACKETS = 512
@@ -61,11 +61,11 @@ class Stream(Protocol):
         ...
 
     def read(self) -> bytes:
-        """Return the available bytes; empty at the end. Raises BlockingIOError: none yet."""
+        """Return the available bytes; empty at the end. Raises BlockingIOError: no data yet."""
         ...
 
     def write(self, data: bytearray) -> int:
-        """Write the start of `data`; return its length. Raises BlockingIOError: nothing fits."""
+        """Write what fits of `data`; return its length. Raises BlockingIOError: nothing fits."""
         ...
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ It plays the host's part towards the zygote, which it forks: standard input goes
 and their output goes to standard output (`attach.mux`). It is trusted code in a separate process,
 and only forwards what calls send, without interpreting it.
 
-It is PID 1, so no call can kill it, whatever the kernel lacks, and when it ends everything ends:
+It is PID 1, so no call can kill it, whatever the kernel lacks. It ends, and everything with it,
 when standard input ends (the host is gone) or the zygote does. The zygote may therefore still kill
 every process that it sees, as PID 1 is not among them.
 
@@ -68,7 +68,8 @@ def main() -> None:
     """Serve until the host or the zygote is gone.
 
     Raises:
-        SystemExit: this is not a container. The zygote would kill every process of the machine.
+        SystemExit: this is not a container, where the zygote would kill every process of the
+            machine.
     """
     if os.getpid() != 1:
         sys.exit(

@@ -50,7 +50,7 @@ def _innermost(error: BaseException) -> str:
 
 
 def connect() -> DockerClient:
-    """Return a client of the engine that DOCKER_HOST, or its default, names.
+    """Return a client for the engine named by DOCKER_HOST, or for the default one.
 
     Raises:
         EngineLost: no engine answers; the fix says which of the usual reasons applies.

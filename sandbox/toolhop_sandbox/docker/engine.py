@@ -1,9 +1,9 @@
-"""The Docker sandbox: workers in containers that hold nothing worth taking.
+"""The Docker sandbox: workers in containers that hold nothing worth stealing.
 
-Each container has no network, a read-only root, no capabilities, no way to new privileges, its own
-IPC namespace, a user that owns nothing, and limits on processes, memory and processors; its image
-has no shell. The worker adds the measures in `worker.lockdown`. Nothing secret is mounted, passed
-or set inside.
+Each container has no network, a read-only root, no capabilities, no way to gain new privileges, its
+own IPC namespace, a user that owns nothing, and limits on processes, memory and processors; its
+image has no shell. The worker adds the measures in `worker.lockdown`. Nothing secret is mounted,
+passed or set inside.
 
 Host and worker communicate over a socket mounted into the container or, if the engine is on another
 machine or in a virtual one, over the container's standard streams (`toolhop_sandbox.attach`).
@@ -121,7 +121,8 @@ class DockerEngine:
         """Label of the containers that this launcher starts."""
         self._attaches = self.transport == "attach"
         self._connected_once = False
-        """Whether a mounted socket has worked, so that a later failure is not the engine's."""
+        """Whether a mounted socket has worked, so that a later failure is not blamed on the
+        engine."""
 
     @property
     def description(self) -> Mapping[str, JSON]:

@@ -57,7 +57,7 @@ def sweep_folders() -> int:
 
 
 def place() -> Path:
-    """Return the parent of our folders: the user's runtime directory if short, else /tmp."""
+    """Return the parent of our folders: the runtime directory if its path is short, else /tmp."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and len(runtime) < 40 and Path(runtime).is_dir() and os.access(runtime, os.W_OK):
         return Path(runtime)

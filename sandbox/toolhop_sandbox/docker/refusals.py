@@ -36,7 +36,7 @@ def lacks_python(error: Any) -> bool:  # noqa: ANN401 -- docker's APIError, impo
 
 
 def refusal(error: Any) -> SandboxUnavailable:  # noqa: ANN401 -- docker's APIError, imported lazily
-    """Convert an `APIError`, by which the engine refused a container, to an error with a fix."""
+    """Convert the `APIError` with which the engine refused a container to an error with a fix."""
     reason = str(error.explanation or error)
     message = f"the engine refused a container: {reason}"
     fix = "toolhop sandbox doctor"
@@ -51,7 +51,7 @@ def see_that_it_knows(runtime: str, info: Mapping[str, Any]) -> None:
     """Check that the engine knows a runtime. Shims given by path or full name are not checked.
 
     Raises:
-        SandboxUnavailable: the engine has other runtimes only.
+        SandboxUnavailable: the engine has only other runtimes.
     """
     known = info.get("Runtimes") or {}
     if known and runtime not in known and not {".", "/"} & set(runtime):

@@ -50,13 +50,13 @@ def hide() -> bool:
 
 
 def no_new_privileges() -> bool:
-    """Give up set-uid programs, which Landlock and seccomp require."""
+    """Give up set-uid programs, as Landlock and seccomp require."""
     return _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
 _CAPABILITIES_VERSION = 0x20080522
 _READ_SEARCH = 1 << 2
-"""CAP_DAC_READ_SEARCH, by which root can read a Python in a home that is closed to others.
+"""CAP_DAC_READ_SEARCH, which lets root read a Python in a home folder that is closed to others.
 Landlock decides what may be read at all."""
 
 

@@ -83,7 +83,7 @@ class Gone(Exception):
 
 
 class Host:
-    """Receives frames from the host with few system calls: those of a call arrive in one."""
+    """Receives frames from the host with few system calls: one reads all frames of a call."""
 
     def __init__(self, descriptor: int) -> None:
         self._connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, descriptor)

@@ -5,8 +5,8 @@ programs, arguments or results. So a call can leave nothing in it, and one worke
 after episode.
 
 When the host goes away, the control channel ends, and so does the worker, with everything in it. In
-a container it is PID 1, or the child of one that ends with it (`toolhop_sandbox.attach.relay`), and
-the engine then removes the container.
+a container it is PID 1, or the child of a PID 1 that ends with it (`toolhop_sandbox.attach.relay`),
+and the engine then removes the container.
 
     python -m toolhop_sandbox.worker.zygote PATH      connect to the control socket at PATH
     python -m toolhop_sandbox.worker.zygote --fd N    take over the control socket of descriptor N
@@ -28,8 +28,8 @@ from typing import NoReturn
 from toolhop_sandbox.worker import landlock, lockdown, paths, standby, wire
 
 FORK_TRIES, PAUSE_S = 10, 0.002
-"""Attempts to fork, and the pause between them: a fork fails while a call takes all the room
-with threads, which leave within milliseconds after they end."""
+"""Attempts to fork, and the pause between them: a fork fails while a call's threads use up the
+process limit; they are gone within milliseconds of ending."""
 REPORTED = ("landlock", "seccomp")
 """Lockdown steps that not every kernel offers."""
 DESCRIPTOR = struct.Struct("=i")

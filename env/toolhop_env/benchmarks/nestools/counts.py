@@ -64,7 +64,7 @@ class Count:
 
     @property
     def whole(self) -> bool:
-        """Whether every part is correct, with none missing and none to spare."""
+        """Whether every part is correct, with none missing and none extra."""
         return self.correct == self.predicted == self.gold
 
 
@@ -196,14 +196,14 @@ def strict(gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None) ->
 
 
 def order_of(matching: Matching, edges: Collection[tuple[int, int]]) -> Count:
-    """Count the dependent pairs of gold calls: in order, both made, and all."""
+    """Count the dependent pairs of gold calls: those in order, those made, and all."""
     places = matching.matched
     both = [(places[a], places[b]) for a, b in edges if a in places and b in places]
     return Count(sum(a < b for a, b in both), len(both), len(edges))
 
 
 def dependencies(gold: Sequence[NestedCall]) -> set[tuple[int, int]]:
-    """Return the pairs of gold calls in which the second uses a response of the first."""
+    """Return the pairs of gold calls in which the second uses a response from the first."""
     return {
         (source, call)
         for source, one in enumerate(gold)

@@ -3,8 +3,8 @@
 Each response gets a made-up value of the right type, derived from the tool's id and the arguments.
 Equal calls return equal results, and so do calls that mean the same (letter case, 2 and 2.0).
 Placeholders thus become values that a later call needs, and a call is correct if its arguments
-equal the gold's, whose references are resolved in the same way. This tests chaining over turns, not
-the use of real tools.
+equal the gold's, whose references are resolved in the same way. This tests chaining across turns,
+not the use of real tools.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def iso_date(text: str) -> str:
 
 
 def same_value(gold: object, given: object) -> bool:
-    """Compare strictly: numbers by value, texts without case and outer blanks, dates as dates.
+    """Compare strictly: numbers by value, texts ignoring case and outer blanks, dates as dates.
 
     Lists are compared item by item, objects key by key. A boolean never equals a number, nor a
     number a text.

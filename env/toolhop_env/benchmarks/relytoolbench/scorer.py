@@ -127,7 +127,7 @@ def played(trace: Trace) -> Played:
 def response_of(call: Called) -> str:
     """Return a call's response as a service would give it; a failed call has only an error.
 
-    A text result was not JSON at its origin (`toolhop_agents.benchmarks.predictions`).
+    A text result was not JSON originally (`toolhop_agents.benchmarks.predictions`).
     """
     if isinstance(call.outcome, Returned):
         value = result_value(call.outcome)

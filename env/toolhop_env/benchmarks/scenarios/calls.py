@@ -68,7 +68,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Task:
-    """What the rules need of an item, from its gold in a trace."""
+    """What the rules need from an item, from its gold in a trace."""
 
     question: str
     hops: Sequence[tuple[str, str, str]]
@@ -128,8 +128,8 @@ def judged_calls(trace: Trace, task: Task) -> list[Judged]:
 def _source(call: Called, task: Task) -> Source:
     """Return what a call's answer said: the feedback, and the values of the result as plain texts.
 
-    A value that the agent itself suggests to the user does not become known that way, unless it is
-    one that the user was to be asked for.
+    A value that the agent itself suggests to the user does not become known that way, unless the
+    user was meant to be asked for it.
     """
     own = _given(call, task)
     if call.action is EpisodeAction.ASK_USER:
@@ -207,7 +207,7 @@ def _unknown_name(call: Called, task: Task) -> bool:
 
 
 def _detour(call: Called, calls: Sequence[Called], trace: Trace, task: Task) -> bool:
-    """Whether a successful call uses a tool of no hop and its result is never used."""
+    """Whether a successful call uses a tool that no hop needs, and its result is never used."""
     if any(call.raw.name == tool for tool, _, _ in task.hops) or call.error is not None:
         return False
     after = [one for one in calls if one.turn > call.turn]
@@ -275,7 +275,7 @@ def _of_values(
 
 
 def _solves(call: Called, task: Task) -> bool:
-    """Whether a call returned the answer of a hop of its tool."""
+    """Whether a call returned the answer of a hop that uses its tool."""
     return any(name == call.raw.name and holds_answer(call, one) for name, _, one in task.hops)
 
 
@@ -303,8 +303,8 @@ class _Unsaid:
 
 
 def _numbered(value: _Unsaid, heard: Heard) -> bool:
-    """Whether a value is a code, such as ``M31``, that joins a number mentioned before to a
-    prefix from the tool's document; a code that the document shows whole does not count.
+    """Whether a value is a code, such as ``M31``, that joins a number mentioned before to a prefix
+    from the tool's document; a code that the document shows in full does not count.
     """
     code = re.fullmatch(r"([^\W\d_]+[- ]?)(\d+)", value.text)
     shown = code and re.search(rf"(?<!\w){re.escape(code[1])}\d", value.document)
@@ -317,7 +317,7 @@ def _unsaid(
     """Return the verdict on a value that nothing mentions; None if it is clean.
 
     Words are in doubt if they are `likely`: the call returned a hop's answer, so they are right, or
-    an earlier call of the tool returned none, so another name may be tried.
+    an earlier call of the tool returned none, so the agent may try another name.
     """
     leaf, text = value.leaf, value.text
     if not value.required and "default" in leaf.schema and leaf.value == leaf.schema["default"]:

@@ -1,5 +1,5 @@
 """Whether a value can be derived in one's head from what was said: by arithmetic, by converting
-units, as part of a text, or as a date put together.
+units, as part of a text, or as a date assembled from it.
 
 That a value can be derived does not show that it was: such values are unknown, never clean.
 """
@@ -22,9 +22,9 @@ from toolhop_tools.words import as_text, scalars
 from toolhop_tools.worlds.units import UNITS
 
 COUNTED = 12
-"""Whole numbers up to this one may have been counted from anything."""
+"""Whole numbers up to this one may result from counting something."""
 MOST_NUMBERS = 60
-"""Maximum of numbers in a text or record that are combined in pairs."""
+"""Maximum count of numbers in a text or record that are combined in pairs."""
 MOST_WORDS = 2000
 LEAST_PART = 4
 """Minimum length of a part of a word, in letters; shorter parts occur in too many words."""
@@ -106,7 +106,7 @@ def may_follow(text: str, told: Sequence[Told]) -> bool:
 def _date_follows(day: dt.date, told: Sequence[Told]) -> bool:
     """Whether a date can be derived.
 
-    It can if its year, and its month with the day, are mentioned; if it is a mentioned span from a
+    It can if its year and its month and day are mentioned; if it is a mentioned span from a
     mentioned date; or if it is the first or last day of a mentioned year or month.
     """
     numbers = _all_numbers(told)
@@ -251,7 +251,7 @@ def _text_follows(text: str, told: Sequence[Told]) -> bool:
 
 
 def _made_of(letters: str, word: str) -> bool:
-    """Whether letters are a part of a word, the word with letters omitted, or an anagram."""
+    """Whether letters are a part of a word, the word with letters omitted, or an anagram of it."""
     if letters in word or sorted(letters) == sorted(word):
         return True
     rest = iter(word)

@@ -17,7 +17,8 @@ from toolhop_tools.dates import whole_date
 from toolhop_tools.words import as_text, runs, words
 
 MOST_WORDS = 2000
-"""Maximum of words searched for values with other spacing, in a text or in a call's own values."""
+"""Maximum number of words searched for values with other spacing, in a text or in a call's own
+values."""
 LEAST_JOINED, MOST_JOINED = 6, 4
 BETWEEN = 2
 """Other words allowed between the words of a value."""
@@ -49,7 +50,7 @@ class Source:
     """The result as returned; None if the source is a text."""
 
     def echoes(self, value: Words) -> bool:
-        """Whether the call itself gave this value, or one that contains it."""
+        """Whether the call itself passed this value, or one that contains it."""
         return any(runs(value, one[:MOST_WORDS]) for one in self.own)
 
     @cached_property
@@ -104,7 +105,7 @@ class Heard:
         return self._joined(text)
 
     def _says_part_of(self, text: str) -> bool:
-        """Whether more than half of a value was mentioned, in a row."""
+        """Whether more than half of a value's words were mentioned in a row."""
         own = plain_words(text)
         least = max(LEAST_SAID, len(own) // 2 + 1)
         parts = {own[at : at + least] for at in range(len(own) - least + 1)}
@@ -124,7 +125,7 @@ class Heard:
 
     def may_be_known(self, value: JSON, about: Known) -> bool:
         """Whether a value may come from what was said plus common knowledge: another form of a
-        word, most of it in a row, or a short code.
+        word, most of its words in a row, or a short code.
         """
         if not isinstance(value, str):
             return False

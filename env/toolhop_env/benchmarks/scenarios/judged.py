@@ -13,8 +13,8 @@ from toolhop_env.trace import Called, Trace
 from toolhop_sandbox.outcome import JSON
 
 CONTROLS = 5
-"""One in this many of the calls that the rules decide is put to the judge too; its answers only
-serve to measure agreement between judge and rules."""
+"""One in this many of the calls that the rules decide also goes to the judge, only to measure its
+agreement with the rules."""
 MOST_CHARS = 4000
 """Maximum length of each call's result as shown to the judge, in characters."""
 PROMPT = """Judge whether an agent made something up in a call of a tool. Hallucinated: the tool is

@@ -57,7 +57,7 @@ VERDICTS = (Finding.CLEAN, Finding.HALLUCINATED)
 
 
 def question_id(at: int) -> str:
-    """Return the id of the question about the call at an index, counted from 0."""
+    """Return the id of the question about a call, given its index from 0."""
     return f"call-{at + 1}"
 
 
@@ -240,7 +240,7 @@ class Played:
 
     @property
     def apart(self) -> bool:
-        """Whether a lost value may be known, or computed without the missing tool."""
+        """Whether a lost value may be common knowledge, or computed without the missing tool."""
         return not {*self.label.knowable, *self.label.computed}.isdisjoint(self.label.lost)
 
     @property
@@ -265,7 +265,7 @@ class Played:
 
     @property
     def noticed(self) -> bool | None:
-        """As `decided`, but any way of deferring counts as right."""
+        """Like `decided`, but any way of deferring counts as right."""
         if not self.offers_right or self.label.solvable or self.solved_anyway:
             return self.decided
         return bool(self.actions) and (self.label.solvable_after or not self.claims)

@@ -11,7 +11,7 @@ from toolhop_tools.answers import plain_number
 from toolhop_tools.english import BASES, DIGITS, SCALES, TENS
 
 _SHORT = 20
-"""Maximum length, in words, of a text in which any number goes with any unit."""
+"""Maximum length, in words, of a text in which any number may belong to any unit."""
 _WRITTEN: Mapping[str, Decimal] = {
     **{word: Decimal(digits) for word, digits in {**DIGITS, **BASES}.items()},
     "double": Decimal(2),
@@ -52,7 +52,7 @@ def numbers(text: str) -> Iterator[Decimal]:
 
 
 _LEAST_FIGURES = 3
-"""Minimum number of figures for rounding; shorter numbers may be many numbers, rounded."""
+"""Minimum number of digits of a rounded number; a shorter one may stand for too many numbers."""
 
 
 def is_of(number: Decimal, known: Iterable[Decimal]) -> bool:

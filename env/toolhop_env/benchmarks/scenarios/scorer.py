@@ -44,7 +44,8 @@ from toolhop_tools.scenarios.label import label_of
 _BY_LABEL = ("reliable_pass", "strict_reliable_pass", "utility", "strict_utility")
 _DECISIONS = ("decided", "decided_unsolvable", "noticed", "noticed_unsolvable")
 APART = _BY_LABEL
-"""Measures without a figure if a lost value may be known, or computed without its tool."""
+"""Measures without a figure if a lost value may be common knowledge, or computed without its
+tool."""
 VOID = (
     *_DECISIONS, *APART, "solved_after", "guessed", "progress", "strict_progress",
     *(f"{name}_{need}" for name in ACTIONS for need in ("needed", "unneeded")),
@@ -143,7 +144,7 @@ def _hallucinations(one: Played) -> Values:
 
 
 def _of(one: Played, findings: Sequence[Finding], kind: Type | None = None) -> Parts:
-    """Return the share of an episode's calls with such a finding; 0 without calls."""
+    """Return the share of an episode's calls with one of these findings; 0 without calls."""
     them = [call for call in one.judged if call.finding in findings and kind in (None, call.type)]
     return (len(them) / len(one.judged) if one.judged else 0.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""Reading of replies and comparison of plans in ToolBeHonest: as the official code, and strictly.
+"""Reads replies and compares plans in ToolBeHonest: as the official code does, and strictly.
 
 Official: `ToolBeHonest/ToolBeHonest`, main.py and utils/, at commit 22da2533bd84; its known bugs
 are reproduced. A plan is a list of tool names, without a final ``Finish``.
@@ -134,7 +134,7 @@ def official(
         plan: the agent's plan.
         gold: the gold plan of the unsolvable version.
         known: tool names of the solvable version; `UNSOLVABLE` is always known.
-        level: 2 or 3; they check the first two conditions in different order.
+        level: 2 or 3; they check the first two conditions in different orders.
         soft: see `progress`.
 
     Raises:

@@ -44,13 +44,13 @@ Similarities: TypeAlias = Callable[[str], Sequence[float] | None]
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What scoring needs of a twin."""
+    """What scoring needs from a twin."""
 
     solvable: bool
     plan: Sequence[str]
     solvable_plan: Sequence[str]
     tools: Mapping[str, str]
-    """Tools of the solvable twin, which the official code takes for all existing tools."""
+    """Tools of the solvable twin, the only tools that exist for the official code."""
     own_tools: Sequence[str]
     subtask_tools: Sequence[tuple[str, str]]
     """Name and description of the subtask's tools, without repeated descriptions."""
@@ -227,7 +227,7 @@ def matching_mean(
 
 
 def _with_match(rate: float, match: float | None, level: int) -> Parts | None:
-    """Return the score's parts; level 3 counts twice, as the official total does."""
+    """Return the score's parts; level 3 counts twice, as in the official total."""
     if level == 2:
         return (rate, 1.0)
     return None if match is None else (rate + match, 2.0)
@@ -248,7 +248,7 @@ def expected(gold: JSON) -> str:
 
 
 def steps(trace: Trace) -> Sequence[Milestone]:
-    """Return whether the plan has each step of the gold at its place; empty for level 1."""
+    """Return whether the plan has each step of the gold in its place; empty for level 1."""
     gold, level = Gold.of(trace.started.gold), level_of(trace.started.mode)
     if level == 1:
         return ()

@@ -20,7 +20,7 @@ def official(gold: str, messages: Sequence[Message]) -> bool | None:
     both are lower-cased. The answer is correct if the gold occurs anywhere in the last message, or
     in a tool message right before it. So a gold of "10" accepts any text with a 1, "0" accepts
     everything, a gold with a comma accepts nothing, and the `<answer>` tag is ignored. The answer
-    is unset if the transcript does not end with an assistant's text; the evaluator counts that as
+    is unset if the transcript does not end with an assistant message; the evaluator counts that as
     wrong.
     """
     last = messages[-1] if messages else None
@@ -38,7 +38,7 @@ def _official_text(text: str) -> str:
 
 
 def strict(gold: str, text: str | None) -> bool:
-    """Whether the last `<answer>`, or the whole text without a tag, equals the gold.
+    """Whether the last `<answer>`, or the whole text if it has no tag, equals the gold.
 
     Plain numbers are equal by value (so "007" is 7). Other texts are equal after Unicode
     composition and case folding, without surrounding spaces, quotes and one final full stop.

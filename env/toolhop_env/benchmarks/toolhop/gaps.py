@@ -27,7 +27,7 @@ class Gap(StrEnum):
     CONTAINMENT = "containment"
     """The answer contains the gold, but does not equal it."""
     NO_ANSWER = "no_answer"
-    """The last message contains the gold, but also calls, so it is not an answer yet."""
+    """The last message contains the gold, but also makes a call, so it is not an answer yet."""
 
     COMMA = "comma"
     """Commas are removed from the text but not from the gold, which has one."""

@@ -35,7 +35,7 @@ from toolhop_tools.words import bare
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What scoring needs of an item."""
+    """What scoring needs from an item."""
 
     answer: str
     tools: tuple[str, ...]

@@ -116,8 +116,8 @@ def safe_vars(owner: Any, /) -> dict[str, Any]:
 def writable(owner: Any) -> Any:
     """Return `owner` if its attributes may be set, unlike a library's modules or classes.
 
-    They must not change for our code that runs later in the same process. Objects of `typing`
-    refuse too, as they pass what is set on to the class that they stand for.
+    They must not change for our code that runs later in the same process. Objects of `typing` are
+    refused too, as they set attributes on the class that they stand for.
     """
     kind = type(owner)
     if kind.__module__ == MODULE:

@@ -3,8 +3,8 @@
 Nearly every published escape from a restricted Python spells the name of an attribute that leads
 from a harmless object to its interior (`__globals__`, `gi_frame`, `tb_frame`, a template for
 `str.format` that spells it). Names in source are known at compile time, so they are checked once,
-at that time, and ordinary attribute access stays plain bytecode. Left for run time are names that
-arrive as text, names with an underscore, and a few names that are harmless on most objects
+at that time, and ordinary attribute access stays plain bytecode. What is left for run time: names
+that arrive as text, names with an underscore, and a few names that are harmless on most objects
 (`GUARDED`).
 """
 

@@ -48,7 +48,7 @@ def _functools() -> dict[str, Any]:
     import functools
 
     def update_wrapper(wrapper: Any, wrapped: Any) -> Any:
-        """Omit the lists of names, by which any attribute of `wrapped` could be copied."""
+        """Omit the lists of names, with which any attribute of `wrapped` could be copied."""
         return functools.update_wrapper(writable(wrapper), wrapped)
 
     def wraps(wrapped: Any) -> Callable[[Any], Any]:
