@@ -74,7 +74,7 @@ class ModelWording:
     model: Model
 
     async def worded(self, question: str, reply: UserReply) -> str:
-        """Return the model's wording of the reply; the episode checks that it says the same.
+        """Return the model's wording of the reply; the episode checks that it says the same thing.
 
         Raises:
             SandboxFault: the model could not be asked: an infrastructure fault.

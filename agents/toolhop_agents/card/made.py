@@ -123,7 +123,7 @@ def _read(material: Material) -> Iterator[Part]:
 
 
 def overlaps(material: Material) -> Section:
-    """Name the data with which items were compared, and count the items left out for it."""
+    """Name the test sets compared with the items, and count the items rejected as too similar."""
     against = material.settings.get("against") or ()
     why = [str(book.get("why", "")) for book in material.books.values() if not book["accepted"]]
     tests = sum("like a test set" in text for text in why)

@@ -130,7 +130,9 @@ def _step(name: str, value: object) -> str:
 
 
 def _left_out(sample: Sample) -> Section:
-    """Count refused draws by reason, and the share of draws that were used by knob."""
+    """Count refused draws by reason, and give the share of draws used, by series, style and
+    domain.
+    """
     refused = sum((block.refused for block in sample.blocks), Counter[str]())
     kept = sum(len(block.items) for block in sample.blocks)
     drawn = kept + refused.total()

@@ -114,7 +114,7 @@ async def _make(work: Work, kept: FamilyFile) -> bool:
         return await until_signal(lambda: make(work, add, done=kept.done))
 
 
-# -- what came of it ---------------------------------------------------------------------------
+# -- the results -------------------------------------------------------------------------------
 
 
 def print_yields(console: Console, figures: Mapping[str, Any]) -> None:

@@ -84,7 +84,7 @@ def resuming(command: str, folder: Path, stored: Iterable[StoredAddress]) -> str
     Args:
         command: the command, such as ``run --resume``.
         folder: the folder to resume.
-        stored: its addresses; those that `refuse_unnamed` would require are named.
+        stored: its addresses; the command names those that `refuse_unnamed` requires.
     """
     addresses = dict.fromkeys((one.flag, str(one.base_url)) for one, _ in _unnamed(stored))
     return shlex.join(["toolhop", *command.split(), str(folder), *chain(*addresses)])

@@ -1,4 +1,4 @@
-"""Differences between two runs: the setting that is compared, and others that would blur it.
+"""Differences between two runs: the setting that is compared, and any that confound it.
 
 Every setting counts unless it is listed as one that changes no result, so a setting that is added
 later is reported rather than overlooked.

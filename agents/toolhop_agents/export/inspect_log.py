@@ -74,9 +74,7 @@ class LogFile:
     """
 
     def __init__(self, path: Path, document: Callable[[Plain | None], Plain]) -> None:
-        """Open a log at `path`; `document` builds the log without samples from their token
-        usage.
-        """
+        """Open a log at `path`; `document` takes the samples' token usage and returns the rest."""
         self.usage: Plain | None = None
         self._path, self._document = path, document
         self._open = ExitStack()

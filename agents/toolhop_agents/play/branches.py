@@ -307,7 +307,7 @@ class Branches:
 
 @contextmanager
 def _on_interrupt(act: Callable[..., None]) -> Iterator[None]:
-    """Call `act` on Ctrl-C; a KeyboardInterrupt could come while the call is being handed over."""
+    """Call `act` on Ctrl-C, as KeyboardInterrupt could be raised while a call is handed over."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can handle signals
         return

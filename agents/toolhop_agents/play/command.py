@@ -109,7 +109,7 @@ def play(
 
 
 def shown_by(hops: bool, gold: bool) -> frozenset[str]:
-    """Return the names of the hints that the player sees and no model does."""
+    """Return the names of the hints shown to the player but to no model."""
     return frozenset(name for name, on in ((HOPS, hops), (GOLD, gold)) if on)
 
 
@@ -119,7 +119,7 @@ def player(shown: Iterable[str]) -> str:
 
 
 def shown_to(agent: str) -> frozenset[str]:
-    """Return the hints named in an agent's name, as `player` wrote them."""
+    """Return the hints listed in an agent's name, as `player` wrote them."""
     return frozenset(filter(None, agent.partition(":")[2].split("+")))
 
 

@@ -58,8 +58,8 @@ class Faulty:
     """The oracle with errors: each hop's first call is broken with probability `rate`.
 
     It answers `unknown` once a hop has failed, because later hops need the missing result. With
-    `repairs` it first tries again: correctly if the feedback contains the words that tell how, else
-    it gives up on the hop.
+    `repairs` it first tries again, correctly if the feedback says how; otherwise it gives up on the
+    hop.
     """
 
     rate: float = 0.3
