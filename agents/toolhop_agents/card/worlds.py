@@ -55,7 +55,7 @@ class Sample:
         """Make the blocks.
 
         Raises:
-            BadChoice: the knobs of a spec give too few items.
+            BadChoice: the knobs of a spec yield too few items.
         """
         return cls(made, tuple(_block(spec, at) for spec in made.series.specs for at in _at(spec)))
 

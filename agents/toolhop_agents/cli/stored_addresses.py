@@ -30,7 +30,7 @@ class StoredAddress:
     flag: str
     """Flag that names the address."""
     models: str
-    """The models, as in the setting: one, or several judges separated by commas."""
+    """Value of the setting: one model, or several judges separated by commas."""
     base_url: str | None
     options: tuple[str, ...] = ()
     """Further request parameters, which may refer to environment variables."""

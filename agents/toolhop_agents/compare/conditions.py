@@ -24,7 +24,7 @@ OF_MODELS = frozenset(
         "parallel_tool_calls", "keep_thoughts",
     }
 )  # fmt: skip
-"""Settings that change no result of agents that are not models. Official scores read replies with
+"""Settings that affect only agents that are models. Official scores read replies with
 thoughts removed."""
 AGENT = ("agent", "model")
 """Settings that together form one factor, the agent."""

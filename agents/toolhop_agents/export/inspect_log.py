@@ -46,7 +46,7 @@ class Log:
     agent: str
     head: Plain
     samples: Mapping[str, Sequence[Attempt]]
-    """For each episode that is a sample, the errored attempts that it replaced."""
+    """Errored attempts that each sample replaced, by episode."""
     settings: Mapping[str, Any]
 
     def sample(self, one: Exported) -> Plain | None:

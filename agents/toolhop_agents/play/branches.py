@@ -159,7 +159,7 @@ class Branches:
             sandbox: an entered sandbox; one session at a time is leased from it.
             store: store for the trace of each branch.
             unit: the work to play; each branch is its next attempt.
-            setting: setting of the first branch. Later branches take over the current feedback
+            setting: setting of the first branch. Later branches inherit the current feedback
                 level.
             typist: the player, if `stand_ins` includes one.
             stand_ins: responders for simulated tools and for questions to the user.

@@ -195,7 +195,7 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None
     """Play `item` to its end, after the turns in `begun`, with its own sandbox and run folder.
 
     Raises:
-        SandboxError, StoreError: nothing more can be run, or nothing more can be stored.
+        SandboxError, StoreError: no more calls can be run, or no more turns stored.
     """
     # rich and prompt_toolkit are imported only for a game: help must be instant.
     from anyio.from_thread import start_blocking_portal

@@ -115,7 +115,7 @@ class Game:
         """Play until an answer, a limit, `:quit` or the end of the input.
 
         Raises:
-            SandboxError: the sandbox can run nothing more; the turns so far are stored.
+            SandboxError: the sandbox can run no more calls; the turns so far are stored.
             StoreError: the trace cannot be written.
         """
         setting, limit = self._episode.setting, self._branches.progress.turn_limit

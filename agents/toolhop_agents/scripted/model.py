@@ -117,7 +117,7 @@ class ScriptedModel:
     call_format: CallFormat = CallFormat.NATIVE
     """Format of the agent's calls: set by the episode, never read from the prompt."""
     offered: bool = True
-    """Whether tools are available in the text format, which sends no schemas beside the prompt."""
+    """Whether tools are available in the text format, which sends no schemas with the prompt."""
 
     @property
     def name(self) -> str:
