@@ -22,7 +22,7 @@ from toolhop_tools.construct.stages import Stage, Taken, lost
 from toolhop_tools.construct.stages import funnel as stages
 
 READ, CLOSED_BOOK = "read", "closed-book"
-"""Criteria in the books that are judged by models."""
+"""Names, in the books, of the criteria that models judge."""
 AGREES = "agrees"
 """Vote of a reader who reaches the answer through every hop."""
 
