@@ -16,9 +16,7 @@ ASKED = "run it? y, n, or why not (the agent reads it): "
 
 
 def decision(text: str) -> Refusal | None:
-    """Return None for ``y`` or ``yes``, else a refusal that gives the typed text, unless it is
-    ``n``.
-    """
+    """Return None for ``y`` or ``yes``, else a refusal that quotes the text, unless it is ``n``."""
     said = text.strip()
     if said.lower() in ("y", "yes"):
         return None

@@ -74,7 +74,7 @@ class ModelWording:
     model: Model
 
     async def worded(self, question: str, reply: UserReply) -> str:
-        """Return the model's wording of the reply; the episode checks that it says the same.
+        """Return the model's wording of the reply; the episode checks that it says the same thing.
 
         Raises:
             SandboxFault: the model could not be asked: an infrastructure fault.
@@ -84,7 +84,7 @@ class ModelWording:
         )
 
     async def asked_for(self, question: str, nouns: Sequence[str]) -> str:
-        """Return the noun that the question asks for, as the model sees it, or some other text.
+        """Return the model's reply: the noun that the question asks for, or some other text.
 
         Raises:
             SandboxFault: the model could not be asked: an infrastructure fault.

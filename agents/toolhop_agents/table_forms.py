@@ -41,7 +41,7 @@ class TableConsole(Console):
     """
 
     def __init__(self, form: Form = Form.TABLE, *, width: int | None = None) -> None:
-        """Print to standard output; `width` is in characters, and None lets rich find it."""
+        """Print to standard output; `width` is in characters, detected by rich if None."""
         super().__init__(width=width)
         self.form = form
 

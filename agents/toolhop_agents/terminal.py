@@ -69,7 +69,7 @@ def _until_closed(stream: TextIO, pass_on: Callable[..., object], *data: bytes) 
 
 
 def prepare_output() -> None:
-    """Redact everything this process prints, Python's own error output included.
+    """Redact everything this process prints, including Python's own error output.
 
     If the reader has closed the output, as `head` does, the process exits silently with
     `READER_GONE`.

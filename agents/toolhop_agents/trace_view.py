@@ -21,7 +21,7 @@ from toolhop_env.verdicts import Rejected
 from toolhop_tools.perturb.order import tool_order
 
 FOLDED_CHARS = 100
-"""Maximum length of the thoughts shown, in characters; `toolhop export` writes them whole."""
+"""Maximum length of thoughts as shown, in characters; `toolhop export` writes them in full."""
 
 
 def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[RenderableType]:

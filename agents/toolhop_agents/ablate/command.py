@@ -233,7 +233,7 @@ def _beside_plain(into: Sequence[Scenario]) -> tuple[str, ...]:
 
 
 def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
-    """Refuse flags that this factor would ignore, and name any it needs.
+    """Reject flags that this factor would ignore, and require those that it needs.
 
     Raises:
         click.UsageError: such a flag is given, or a required one is missing.

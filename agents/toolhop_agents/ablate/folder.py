@@ -39,7 +39,7 @@ ABLATION = "ablation.json"
 
 
 def m001_words_of_the_field(ablation: Document) -> Document:
-    """Rename settings in format 2 as manifests of format 3 do."""
+    """Rename the settings of format 2 as manifests of format 3 do."""
     base = ablation.get("base")
     return {**ablation, "base": renamed_settings(base)} if isinstance(base, dict) else ablation
 

@@ -81,7 +81,7 @@ class Saving:
     """Usage of branches forked from one level to another, compared with playing from the start.
 
     Only attempts that count are included. `kept` and `unplayed` are what an independent run would
-    have to ask for again: the turns up to the first failed call, and episodes without one.
+    have to repeat: the turns up to the first failed call, and episodes without one.
     """
 
     prefix: str

@@ -57,9 +57,9 @@ Tables: TypeAlias = dict[tuple[str, str], list[Row]]
 def print_result(
     console: Console, ablation: Ablation, found: Result, *, most: int, full: bool
 ) -> None:
-    """Print each contrast in two sentences, then its table; all tables if `full`.
+    """Print two sentences on each contrast, then a table; with `full`, all tables.
 
-    At most `most` discordant pairs per contrast are listed.
+    With `full`, at most `most` discordant pairs per contrast are listed.
     """
     rows = main_rows(ablation, found.rows)
     if not rows:
@@ -81,7 +81,7 @@ def print_result(
 
 
 def headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield sentences on each pair of levels: what changed by the leading measure, and how certain
+    """Yield sentences on each pair of levels: what changed in the leading measure, and how certain
     it is.
 
     Args:
@@ -115,9 +115,7 @@ def main_rows(ablation: Ablation, rows: Sequence[Row]) -> list[Row]:
 
 
 def _take_equal(tables: Tables, rows: Sequence[Row]) -> bool:
-    """Whether the table of all episodes of the same design is equal; if so, remove it from
-    `tables`.
-    """
+    """Whether `rows` equal the same design's table of all episodes, which is then removed."""
     other = (rows[0].contrast.design, "all")
     effects = [(one.contrast.second, one.prefix, one.measure, one.effect) for one in rows]
     if rows[0].population == "all" or effects != [

@@ -30,7 +30,7 @@ class Interaction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The input of a prompt."""
+    """The data from which a prompt is built."""
 
     item: Item
     mode: str

@@ -102,7 +102,7 @@ class FileResults:
     """Results of calls, from an answer file. A result that is not JSON is a string."""
 
     results: Mapping[str, deque[str]]
-    """Results of equivalent calls, in order, by the key from `_call`."""
+    """Results of equal calls, in order, by the key from `_key`."""
 
     def looked_up(self, tool: Tool, arguments: Mapping[str, JSON]) -> Answer | None:
         """See `OtherResults.looked_up`."""

@@ -1,4 +1,4 @@
-"""Counts that any data set allows. Pure."""
+"""Counts for any data set. Pure."""
 
 from __future__ import annotations
 

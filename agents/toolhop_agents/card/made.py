@@ -22,7 +22,7 @@ from toolhop_tools.construct.stages import Stage, Taken, lost
 from toolhop_tools.construct.stages import funnel as stages
 
 READ, CLOSED_BOOK = "read", "closed-book"
-"""Criteria in the books that are judged by models."""
+"""Names, in the books, of the criteria that models judge."""
 AGREES = "agrees"
 """Vote of a reader who reaches the answer through every hop."""
 
@@ -123,7 +123,7 @@ def _read(material: Material) -> Iterator[Part]:
 
 
 def overlaps(material: Material) -> Section:
-    """Name the data with which items were compared, and count the items left out for it."""
+    """Name the test sets compared with the items, and count the items rejected as too similar."""
     against = material.settings.get("against") or ()
     why = [str(book.get("why", "")) for book in material.books.values() if not book["accepted"]]
     tests = sum("like a test set" in text for text in why)

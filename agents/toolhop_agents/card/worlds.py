@@ -55,7 +55,7 @@ class Sample:
         """Make the blocks.
 
         Raises:
-            BadChoice: the knobs of a spec give too few items.
+            BadChoice: the knobs of a spec yield too few items.
         """
         return cls(made, tuple(_block(spec, at) for spec in made.series.specs for at in _at(spec)))
 
@@ -130,7 +130,9 @@ def _step(name: str, value: object) -> str:
 
 
 def _left_out(sample: Sample) -> Section:
-    """Count refused draws by reason, and the share of draws that were used by knob."""
+    """Count refused draws by reason, and give the share of draws used, by series, style and
+    domain.
+    """
     refused = sum((block.refused for block in sample.blocks), Counter[str]())
     kept = sum(len(block.items) for block in sample.blocks)
     drawn = kept + refused.total()

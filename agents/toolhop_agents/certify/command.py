@@ -142,7 +142,7 @@ def _has_chain(item: Item) -> bool:
 
 
 def _make(items: Sequence[Item], path: Path, basis: Basis, flags: dict[str, Any]) -> bool:
-    """Certify the items without a certificate; return True if a signal interrupted it.
+    """Certify the items that have no certificate; return True if interrupted by a signal.
 
     Raises:
         CertificateError: the file cannot be read or written.

@@ -188,8 +188,7 @@ def read_blind(
     isolation: Isolation,
     basis: Basis,
 ) -> bool:
-    """Have readers read the certified items without a reading; return True if a signal interrupted
-    it.
+    """Have readers read the certified items that have no reading; return True if interrupted.
 
     Raises:
         NoSuchModel, NoKey, ModelFault: a reader cannot be asked; finished readings stay stored.

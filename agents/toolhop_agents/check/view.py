@@ -61,7 +61,7 @@ class Checked:
 
 
 def totals(checked: Checked) -> dict[str, Counter[str]]:
-    """Count, for each property, the examples and the tools that hold, fail or do not apply."""
+    """Count, for each property, the examples judged and the tools by verdict."""
     found: dict[str, Counter[str]] = {name: Counter() for name in checked.properties}
     for report in checked.reports:
         for name, verdict in report.verdicts.items():
@@ -119,9 +119,7 @@ _HEADS = {
 
 
 def tool_table(checked: Checked) -> StackedTable:
-    """Return a table of examples judged by tool and property, with ``FAIL`` for a failing
-    property.
-    """
+    """Return a table of the examples judged, by tool and property, with ``FAIL`` for a failure."""
     table = StackedTable(framed=False)
     table.add_columns("tool", prose=True)
     for name in checked.properties:
@@ -159,7 +157,7 @@ def _remark(checked: Checked, subject: Subject, remark: CounterExample) -> Rende
 
 
 def property_table(checked: Checked) -> StackedTable:
-    """Return a table of how many tools hold and fail, by property."""
+    """Return a table of the tools by verdict, for each property."""
     table = StackedTable("property", framed=False)
     table.add_columns("holds", "fails", "n/a", "examples", right=True)
     table.add_columns("what it says", prose=True)

@@ -81,7 +81,7 @@ def nearest(given: str, allowed: Iterable[str]) -> str:
 
 
 class _NotEmpty:
-    """A flag callback that rejects an empty value, as left by a script's unset variable."""
+    """A flag callback that rejects an empty value, such as an unset variable in a script."""
 
     def __init__(self, then: Callable[..., object] | None) -> None:
         self._then = then

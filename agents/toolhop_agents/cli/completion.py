@@ -11,7 +11,7 @@ from click.shell_completion import get_completion_class
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_TOOLHOP_COMPLETE"
 ZSH_NEEDS = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
-"""Setup that a zsh needs if its configuration does not load completion."""
+"""Setup for a zsh whose configuration does not load completion."""
 
 
 @click.command()

@@ -288,7 +288,7 @@ def refuse_unused(
     asked = {
         "model": "gguf",
         "cache": "judge",
-    }  # a model file is a model; judges' replies are cached too
+    }  # a model file serves as the model; replies of judges are cached too
     for name in given(ctx):
         owner = goes_with.get(name, "")
         used = (owner, asked.get(owner, owner), asked.get(name, owner))

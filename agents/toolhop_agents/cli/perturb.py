@@ -1,4 +1,4 @@
-"""`toolhop perturb`: turn certified items into scenarios whose labels are shown by running."""
+"""`toolhop perturb`: turn certified items into scenarios whose labels are proven by running."""
 
 from __future__ import annotations
 
@@ -114,11 +114,11 @@ async def _make(work: Work, kept: FamilyFile) -> bool:
         return await until_signal(lambda: make(work, add, done=kept.done))
 
 
-# -- what came of it ---------------------------------------------------------------------------
+# -- the results -------------------------------------------------------------------------------
 
 
 def print_yields(console: Console, figures: Mapping[str, Any]) -> None:
-    """Print the scenarios made, and those refused with the reason: `yields_json` as a table."""
+    """Print the table of `yields_json`: scenarios made, and those refused with the reason."""
     table = StackedTable("scenario", title="Items made")
     table.add_columns("unsolvable", "solvable", "refused", right=True)
     table.add_columns("because", prose=True)

@@ -42,7 +42,7 @@ class ErrorConsole(Console):
 
 
 class _Bar(rich_progress.Progress):
-    """A bar with the figures on the line below it; beside it they would wrap at every word."""
+    """A bar with the figures on the line below; beside the bar they would wrap at every word."""
 
     def __init__(self, steps: Steps, *columns: rich_progress.ProgressColumn) -> None:
         self._steps = steps

@@ -30,7 +30,7 @@ class StoredAddress:
     flag: str
     """Flag that names the address."""
     models: str
-    """The models, as in the setting: one, or several judges separated by commas."""
+    """Value of the setting: one model, or several judges separated by commas."""
     base_url: str | None
     options: tuple[str, ...] = ()
     """Further request parameters, which may refer to environment variables."""
@@ -84,7 +84,7 @@ def resuming(command: str, folder: Path, stored: Iterable[StoredAddress]) -> str
     Args:
         command: the command, such as ``run --resume``.
         folder: the folder to resume.
-        stored: its addresses; those that `refuse_unnamed` would require are named.
+        stored: its addresses; the command names those that `refuse_unnamed` requires.
     """
     addresses = dict.fromkeys((one.flag, str(one.base_url)) for one, _ in _unnamed(stored))
     return shlex.join(["toolhop", *command.split(), str(folder), *chain(*addresses)])

@@ -122,7 +122,7 @@ def difference(one: Line, confidence: float, planned: int) -> str:
 
 
 def _how_sure(one: Line, confidence: float) -> str:
-    """Say whether chance can explain the difference, and which true difference could be missed."""
+    """Say whether chance can explain the difference, and how large a difference may be missed."""
     p = one.p_value if one.adjusted is None else one.adjusted
     if p is None:
         return "It is not tested."

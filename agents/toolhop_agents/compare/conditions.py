@@ -1,4 +1,4 @@
-"""Differences between two runs: the setting that is compared, and others that would blur it.
+"""Differences between two runs: the setting that is compared, and any that confound it.
 
 Every setting counts unless it is listed as one that changes no result, so a setting that is added
 later is reported rather than overlooked.
@@ -24,7 +24,7 @@ OF_MODELS = frozenset(
         "parallel_tool_calls", "keep_thoughts",
     }
 )  # fmt: skip
-"""Settings that change no result of agents that are not models. Official scores read replies with
+"""Settings that affect only agents that are models. Official scores read replies with
 thoughts removed."""
 AGENT = ("agent", "model")
 """Settings that together form one factor, the agent."""

@@ -44,7 +44,7 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class _Overlap:
-    """Items that two runs were asked for, in common or not."""
+    """Items requested by two runs: common ones, and those of one run only."""
 
     items: frozenset[str]
     """Ids of items that both runs have with the same content."""

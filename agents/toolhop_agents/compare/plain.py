@@ -17,7 +17,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order
 
 FORMAT = 3
-"""Version of this shape.
+"""Version of this format.
 
 2: lines use the names of measures, not their headings. 3: error codes are failed calls per episode,
 not shares of calls; lines have `disagreement` and `counts`, the sums before and after with their

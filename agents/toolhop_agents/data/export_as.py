@@ -26,7 +26,7 @@ from toolhop_tools.scenarios.families import ORIGINS, Family, Files, families
 from toolhop_tools.scenarios.labels import Results, broken
 
 USED = {"toolbehonest": toolbehonest.used, "relytoolbench": relytoolbench.used}
-"""By format, a function that selects the items of a family whose labels the format needs."""
+"""Functions by format that select the items of a family whose labels the format needs."""
 CALL_S = 10.0
 """Seconds a call may take: the default of a run."""
 MEMORY_MIB = 256
@@ -43,7 +43,7 @@ def export_as(
         folder: destination of its files.
         overwrite: whether to replace a folder that this command wrote.
         sandbox: kind of sandbox for the tools.
-        most: rows to keep of each ToolBeHonest subtask; all if None.
+        most: maximum rows of each ToolBeHonest subtask; all if None.
 
     Raises:
         DataError: the items are not scenarios, or a label does not hold.

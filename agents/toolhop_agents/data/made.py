@@ -39,7 +39,7 @@ from toolhop_tools.scenarios.make import Family, Recipe
 
 
 class Targets(NamedTuple):
-    """Files of an export. None if not wanted; `rows` is None for standard output."""
+    """Files of an export, each None if not wanted; `rows` is None for standard output."""
 
     rows: Path | None
     scenarios: Path | None

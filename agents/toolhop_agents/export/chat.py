@@ -100,7 +100,7 @@ def right(one: Exported) -> bool:
 
 
 SPLIT_OF = 10
-"""One family in this number is held out for validation."""
+"""One family in this many is held out for validation."""
 
 
 def split(cluster: str, item: Item | None) -> str:

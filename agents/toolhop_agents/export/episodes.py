@@ -32,8 +32,8 @@ class Exported:
     """Whether this is the one attempt of the episode that counts in the run's figures."""
     copied_turns: int = 0
     """Turns copied from an episode of another unit, as in the shared prefix of an ablation.
-    Turns kept from an attempt that this one replaces are its own, because that attempt does not
-    count."""
+    Turns kept from an attempt that this one replaces are not included, because that attempt does
+    not count."""
 
     @property
     def benchmark(self) -> Benchmark:

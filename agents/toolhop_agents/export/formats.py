@@ -53,7 +53,7 @@ class Order:
 
 
 STAGING = ".writing"
-"""Folder of incomplete files. Searching it for remains of a killed export stays fast, however
+"""Folder for incomplete files, so that finding the remains of a killed export is fast, however
 many complete files there are."""
 
 Lines = Callable[[Exported, Item | None, str, str], Iterable[Plain]]
@@ -128,7 +128,7 @@ def _session(one: Exported, _: Item | None, name: str, version: str) -> Iterator
 
 
 def _predictions(order: Order) -> Written:
-    """Write one run's official answer file, which has no field for an agent."""
+    """Write the official answer file of one run; the file has no field for an agent."""
     if len(order.stores) != 1:
         raise ExportError("--to predictions writes one run; give one")
     (store,) = order.stores

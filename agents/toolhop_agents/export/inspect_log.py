@@ -46,7 +46,7 @@ class Log:
     agent: str
     head: Plain
     samples: Mapping[str, Sequence[Attempt]]
-    """For each episode that is a sample, the errored attempts that it replaced."""
+    """Errored attempts that each sample replaced, by episode."""
     settings: Mapping[str, Any]
 
     def sample(self, one: Exported) -> Plain | None:
@@ -74,9 +74,7 @@ class LogFile:
     """
 
     def __init__(self, path: Path, document: Callable[[Plain | None], Plain]) -> None:
-        """Open a log at `path`; `document` builds the log without samples from their token
-        usage.
-        """
+        """Open a log at `path`; `document` takes the samples' token usage and returns the rest."""
         self.usage: Plain | None = None
         self._path, self._document = path, document
         self._open = ExitStack()

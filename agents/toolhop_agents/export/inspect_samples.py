@@ -21,7 +21,7 @@ from toolhop_env.trace import Called, Ending, FeedbackSet, Replied, ToolsChanged
 from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
 
 SCORER = "toolhop_env/measures"
-"""The scorer's name in logs, package included, by which `inspect score` finds it."""
+"""The scorer's name in logs, including its package, by which `inspect score` finds it."""
 TRACE = "toolhop_trace"
 """Key in a sample's store for the events of its episode, as JSON objects."""
 SOURCE = "toolhop-env"

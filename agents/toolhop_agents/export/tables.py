@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetWriter
 
 GROUP_ROWS = 500
-"""Rows buffered before a write; at about 10 KB per conversation, some megabytes."""
+"""Rows buffered before a write; at about 10 KB per conversation, a few megabytes."""
 COMPRESSION = "zstd"
 EPISODES_FILE, CALLS_FILE = "episodes.parquet", "calls.parquet"
 

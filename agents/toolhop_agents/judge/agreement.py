@@ -1,4 +1,4 @@
-"""The answers of judges, of the benchmark's rules and of people to the questions of some runs."""
+"""Answers of judges, of the benchmark's rules and of people to the questions of some runs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import why
 
 TRIES = 3
-"""Times a model is asked for a valid answer; most mistakes are not repeated."""
+"""Maximum requests to a model for a valid answer; most mistakes are not repeated."""
 REPAIR = "That is not valid under the schema. Reply with JSON alone that is, without other words."
 
 

@@ -1,6 +1,6 @@
 """Similarity by all-MiniLM-L6-v2, run by the package sentence-transformers with torch.
 
-It agrees with the judge `minilm` to within 1e-6, and is meant for those who have the package.
+It agrees with the judge `minilm` to within 1e-6, and is meant for users who have the package.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class Branches:
             sandbox: an entered sandbox; one session at a time is leased from it.
             store: store for the trace of each branch.
             unit: the work to play; each branch is its next attempt.
-            setting: setting of the first branch. Later branches take over the current feedback
+            setting: setting of the first branch. Later branches inherit the current feedback
                 level.
             typist: the player, if `stand_ins` includes one.
             stand_ins: responders for simulated tools and for questions to the user.
@@ -307,7 +307,7 @@ class Branches:
 
 @contextmanager
 def _on_interrupt(act: Callable[..., None]) -> Iterator[None]:
-    """Call `act` on Ctrl-C; a KeyboardInterrupt could come while the call is being handed over."""
+    """Call `act` on Ctrl-C, as KeyboardInterrupt could be raised while a call is handed over."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can handle signals
         return

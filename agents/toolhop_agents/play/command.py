@@ -109,7 +109,7 @@ def play(
 
 
 def shown_by(hops: bool, gold: bool) -> frozenset[str]:
-    """Return the names of the hints that the player sees and no model does."""
+    """Return the names of the hints shown to the player but to no model."""
     return frozenset(name for name, on in ((HOPS, hops), (GOLD, gold)) if on)
 
 
@@ -119,7 +119,7 @@ def player(shown: Iterable[str]) -> str:
 
 
 def shown_to(agent: str) -> frozenset[str]:
-    """Return the hints named in an agent's name, as `player` wrote them."""
+    """Return the hints listed in an agent's name, as `player` wrote them."""
     return frozenset(filter(None, agent.partition(":")[2].split("+")))
 
 
@@ -195,7 +195,7 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None
     """Play `item` to its end, after the turns in `begun`, with its own sandbox and run folder.
 
     Raises:
-        SandboxError, StoreError: nothing more can be run, or nothing more can be stored.
+        SandboxError, StoreError: no more calls can be run, or no more turns stored.
     """
     # rich and prompt_toolkit are imported only for a game: help must be instant.
     from anyio.from_thread import start_blocking_portal

@@ -34,7 +34,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "help": ("", "this list"),
     "quit": ("", "leave without an answer"),
 }
-"""What follows each command, and what it does, by name."""
+"""Argument and description of each command, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Misread:
-    """A line that means nothing. The message says why, and what to type instead."""
+    """A line that cannot be understood. The message says why, and what to type instead."""
 
     message: str
 

@@ -1,8 +1,8 @@
 """A form that asks for a call's arguments one by one, from the tool's JSON Schema. Pure.
 
 `fill(document)` is a generator: `next` returns the first parameter to ask for. `send` takes the
-typed text, and returns the next parameter, or the same one with what was wrong. The generator
-returns the text of the arguments object.
+typed text, and returns the next parameter, or the same one with the error. The generator returns
+the text of the arguments object.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BACK = ":back"
 
 
 class Cancelled(Exception):
-    """Raised when the form was left; no call is made."""
+    """Raised when the player leaves the form; no call is made."""
 
 
 class _OneBack(Exception):
@@ -66,7 +66,7 @@ class ParameterRequest:
 
 
 class Unfit(ValueError):
-    """Raised for a text that is not a valid value; the message says what would be."""
+    """Raised for a text that is not a valid value; the message describes a valid one."""
 
 
 def parameters(document: ToolSchema) -> tuple[Parameter, ...]:

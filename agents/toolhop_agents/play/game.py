@@ -115,7 +115,7 @@ class Game:
         """Play until an answer, a limit, `:quit` or the end of the input.
 
         Raises:
-            SandboxError: the sandbox can run nothing more; the turns so far are stored.
+            SandboxError: the sandbox can run no more calls; the turns so far are stored.
             StoreError: the trace cannot be written.
         """
         setting, limit = self._episode.setting, self._branches.progress.turn_limit
@@ -187,7 +187,7 @@ class Game:
         return f"The call would not be run. {reasons}"
 
     def _sends(self, calls: Sequence[RawCall]) -> bool:
-        """Whether to make the calls; if they would be rejected, ask the player, if possible."""
+        """Whether to make the calls; if they would be rejected, a player at a terminal is asked."""
         wrong = self._wrong([(call.name, call.arguments) for call in calls])
         if not wrong or not self._lines.live:
             return True

@@ -137,7 +137,7 @@ def open_history(path: Path) -> History:
     return _SafeHistory(str(path))
 
 
-# -- what the Tab key offers: from the text left of the cursor to candidates -----------------------
+# -- Tab completion: candidates for the text before the cursor -------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item, RecordedTable, Simulated, Tool, ToolSchema
 
 SHOWN_CHARS = 4_000
-"""Maximum characters of a result that are shown; the trace has them all."""
+"""Maximum characters shown of a result; the trace has the whole result."""
 HISTORY_CHARS = 300
 LABEL = 26
 """Width of a label on the result screen, in characters."""
@@ -102,7 +102,7 @@ class Screen:
         self.write(foreign(item.question, "bold"))
 
     def prompt(self, messages: Sequence[SystemMessage | UserMessage]) -> None:
-        """Write the messages that a model is sent, if the mode allows only one reply."""
+        """Write the messages sent to a model, if the mode allows only one reply."""
         for message in messages:
             self.write(foreign(message.content), indent=2)
 
@@ -174,8 +174,8 @@ class Screen:
             self.note("No turn has been taken yet.")
 
     def progress(self, now: EpisodeProgress, milestone: str | None, gold: str | None) -> None:
-        """Write the agent's progress; by milestones if they have a name; with `gold`, the
-        answers.
+        """Write the agent's progress, with milestones if they have a name, and answers if `gold`
+        is given.
         """
         if milestone and now.milestones:
             self.write(Text(f"{milestone}s reached: {now.reached} of {len(now.milestones)}"))

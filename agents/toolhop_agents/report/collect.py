@@ -195,7 +195,7 @@ class RunPart:
         return {**row(trace, attempt, benchmark), **more}
 
     def count(self) -> None:
-        """After all traces are read, add the attempt that counts of several at one episode."""
+        """Add the attempt that counts of each episode with several, after all traces are read."""
         for one in counting(found.attempt for _, found in self._left.values()):
             rank, found = self._left[one.episode]
             self._counted.add(one.episode)

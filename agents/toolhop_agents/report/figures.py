@@ -40,7 +40,7 @@ def played(trace: Trace, attempt: Attempt) -> Played:
 
 
 def benchmark_part(benchmark: Benchmark) -> JSON:
-    """Return a benchmark's description for the page, which itself knows no measures."""
+    """Return a benchmark's description for the page, which defines no measures itself."""
     return {
         "title": benchmark.title,
         "milestone": benchmark.presentation.milestone,
@@ -165,7 +165,7 @@ def _summary(one: Summary | None) -> dict[str, JSON]:
 
 
 def _totals(one: Summary | None) -> JSON:
-    """Return the totals of the group's agent over all modes; equal for each mode's group."""
+    """Return the totals of the group's agent over all modes, the same for each mode's group."""
     found: Totals = {} if one is None else one.totals
     return {
         total: {name: estimate(figure) for name, figure in by_measure.items()}

@@ -29,7 +29,7 @@ def packed_text(text: str) -> str:
 
 @dataclass
 class Chunks:
-    """Episodes on their way into a page. Each chunk is packed once it is full, to save memory."""
+    """Episodes collected for a page. Each chunk is packed once it is full, to save memory."""
 
     done: list[str] = field(default_factory=list)
     """Full chunks, packed. Each is a JSON list of episodes."""

@@ -65,8 +65,8 @@ def level_pairs(sides: Iterable[EpisodeSide]) -> list[dict[str, JSON]]:
 
 
 def headlines(runs: Sequence[tuple[str, Path]]) -> list[JSON]:
-    """Return what each later run changes against the first by the leading measure, as in `toolhop
-    compare`, leaving out runs that it refuses to compare.
+    """Return sentences on how the leading measure of each later run differs from the first run's,
+    as in `toolhop compare`, leaving out runs that it refuses to compare.
 
     Args:
         runs: labels and folders, in order.

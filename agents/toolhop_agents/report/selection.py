@@ -1,7 +1,7 @@
-"""Select the episodes of a large run that a page holds: telling ones, and a sample of the rest.
+"""Select the episodes of a large run that a page holds: informative ones, and a sample of the rest.
 
 The selection never affects figures. Episodes are drawn by the digest of their names, so that the
-same runs give the same page, and runs of the same items the same episodes.
+same runs give the same page, and runs of the same items show the same episodes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from toolhop_sandbox.outcome import JSON
 EPISODES = 10_000
 """Maximum number of episodes that a page holds without a selection."""
 SHARE = 4
-"""At most one in this many of a page's episodes is there for the same reason."""
+"""Each reason may select at most one in this many of a page's episodes."""
 
 
 class Ref(NamedTuple):

@@ -1,6 +1,6 @@
 """Agents that read no English: they use types, answer frequencies and words of the question.
 
-Their scores need no understanding. Beside what a model sees, each is given the answer's type and
+Their scores need no understanding. Besides what a model sees, each is given the answer's type and
 the number of hops, so its score is an upper bound.
 """
 
@@ -26,7 +26,7 @@ MOST_FILLED = 6
 
 
 def no_english(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Call tools at random with values that fit their schemas, the latest result if possible.
+    """Call tools at random with values that fit their schemas, using the latest result if possible.
 
     After as many results as the item has hops, answer with a value of the last result that has the
     answer's type.
@@ -72,7 +72,7 @@ def _calls(
 
 
 def _kind(text: str) -> str:
-    """Whether a text is a number, a date, or neither."""
+    """Return the kind of a text: ``number``, ``date`` or ``text``."""
     number = plain_number(text)
     if number is not None:
         return "number"

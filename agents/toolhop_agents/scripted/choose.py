@@ -91,7 +91,7 @@ def own_agent(
         own: agents added by the benchmark, by name.
 
     Raises:
-        UnknownAgent: the name is not built in, and does not lead to an agent.
+        UnknownAgent: the name is not built in, and does not refer to an agent.
     """
     module = name.partition(":")[0]
     if not is_own(name) or name in own:

@@ -27,7 +27,7 @@ class FaultKind(StrEnum):
     WRONG_TYPE = "wrong_type"
     NOT_IN_ENUM = "not_in_enum"
     WRONG_VALUE = "wrong_value"
-    """A value that is in no table: the tool returns an error of its own, or nothing."""
+    """A value that no table contains: the tool returns an error of its own, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,15 @@ class SpoiltCall:
     kind: FaultKind
     call: RawCall
     cue: str
-    """Words in the feedback that tell how to fix the call, in lower case."""
+    """Words in the feedback that say how to fix the call, in lower case."""
 
 
 def spoil(
     call: RawCall, document: ToolSchema, kinds: tuple[FaultKind, ...], rng: random.Random
 ) -> SpoiltCall:
-    """Break `call` in one of `kinds` that its schema allows, else by its tool's name."""
+    """Break `call` in one of the `kinds` that its schema allows, or rename its tool if there is
+    none.
+    """
     possible = [kind for kind in kinds if _arguments(call, document, kind, rng) is not None]
     kind = rng.choice(possible) if possible else FaultKind.UNKNOWN_TOOL
     if kind is FaultKind.UNKNOWN_TOOL:

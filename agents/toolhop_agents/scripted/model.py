@@ -58,8 +58,8 @@ class Faulty:
     """The oracle with errors: each hop's first call is broken with probability `rate`.
 
     It answers `unknown` once a hop has failed, because later hops need the missing result. With
-    `repairs` it first tries again: correctly if the feedback contains the words that tell how, else
-    it gives up on the hop.
+    `repairs` it first tries again, correctly if the feedback says how; otherwise it gives up on the
+    hop.
     """
 
     rate: float = 0.3
@@ -117,7 +117,7 @@ class ScriptedModel:
     call_format: CallFormat = CallFormat.NATIVE
     """Format of the agent's calls: set by the episode, never read from the prompt."""
     offered: bool = True
-    """Whether tools are available in the text format, which sends no schemas beside the prompt."""
+    """Whether tools are available in the text format, which sends no schemas with the prompt."""
 
     @property
     def name(self) -> str:

@@ -64,8 +64,9 @@ def _tokens(text: str) -> int:
 def item_of(data: DataSet, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> Item:
     """Return the item whose question is in the user's messages, preferring the longest question.
 
-    Among items with the same question, it is the one whose tools are available: its initial tools,
-    as described, and as few others as possible, since some may have been added.
+    Among items with the same question, prefer the one with the most of its initial tools available,
+    then the most matching descriptions, then the fewest other tools, since some may have been
+    added.
 
     Raises:
         LookupError: no question of the data is in the messages.

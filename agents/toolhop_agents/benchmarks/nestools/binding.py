@@ -85,7 +85,7 @@ def _by_calls(ask: Ask) -> Prompt:
 
 
 def _shown(tool: Tool, *, typed: bool) -> dict[str, JSON]:
-    """Convert a tool to its form in the official prompt, which has its id after its name.
+    """Convert a tool to its form in the official prompt, which puts the id after the name.
 
     Args:
         tool: a tool that is only described.
