@@ -79,7 +79,7 @@ Work: TypeAlias = Callable[[Any, Any, Channel], Awaitable[Any]]
 
 
 LEAVING_S = 5.0
-"""Seconds that a host's process may run on after its main thread has ended."""
+"""Seconds that a host's process may keep running after its main thread has ended."""
 
 
 def _leave_with_main() -> None:

@@ -145,7 +145,7 @@ class ItemTable:
         return plan.hops if isinstance(plan, Decomposition) else ()
 
     def seed_findings(self) -> Findings:
-        """Check the plan of a seed that brings its own sub-questions."""
+        """Check the plan of a seed that has its own sub-questions."""
         seed = self.context.seed
         return plan_findings(of_answers(seed), seed) if seed.sub_task else Findings()
 
@@ -277,7 +277,7 @@ class ItemTable:
         return Wanted(gold, others, uses, self._seed_answer(hop), self.context.seed.facts)
 
     def _function(self, hop: int) -> dict[str, JSON]:
-        """Return the inputs for writing the function, with two records other than the gold."""
+        """Return the inputs for writing the function, with two records other than the gold one."""
         values, facts = self._documented(hop), self._facts(hop)
         if isinstance(facts, Records):
             gold, answer = expected(facts, self._gold_arguments(hop)), facts.lookup.answer

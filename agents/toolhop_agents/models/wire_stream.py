@@ -132,8 +132,8 @@ def _joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Events of the responses protocol that contain the complete response."""
 MOST_PARTS = 128
-"""Maximum number of parts in a list, such as a reply's calls: a piece that continues none is
-compared with all."""
+"""Maximum number of parts in a list, such as a reply's calls: a piece that starts a new part is
+first compared with all of them."""
 _WHOLE = frozenset({"id", "type", "role", "index", "name", "format", "signature"})
 """String fields of a delta that arrive whole; all others arrive in pieces to be joined."""
 

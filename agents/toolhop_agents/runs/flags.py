@@ -30,7 +30,7 @@ class Section(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The command-line flag of a setting, as far as it does not follow from the field."""
+    """Properties of a setting's command-line flag that cannot be derived from the field."""
 
     help: str
     names: tuple[str, ...] = ()

@@ -135,7 +135,7 @@ class Ledger:
                 raise RunLimitReached(name, f"{flag} is reached: {unit.format(used, limit)}")
 
     async def grant(self) -> None:
-        """Like `check`, as `Metered` needs it."""
+        """Like `check`, but async, for `Metered`."""
         self.check()
 
     def _used(self) -> Sequence[tuple[str, float | None, float, str]]:
