@@ -101,11 +101,9 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         """Start an episode. An episode in progress ends as stopped.
 
         Args:
-            seed: seed of the episode's random choices, and of the choice of the item if none is
-                given.
+            seed: seed of the episode's random choices, and of the draw of an item if needed.
             episode_id: name for the session's state.
-            item: id of the item, instead of `split` and `index`. If neither is given, an item is
-                drawn.
+            item: id of the item, instead of `split` and `index`; drawn if neither is given.
             split: name of the data set, which is the only split.
             index: position of the item in the data, from 0.
             settings: settings of this episode only, such as ``feedback``, ``mode`` or

@@ -157,7 +157,7 @@ class Host:
             self._jobs[number][1].received.put_nowait(message)
 
     async def cut(self, number: int) -> None:
-        """Cancel a job. Only the messages posted before are delivered."""
+        """Cancel a job. Only messages posted earlier are delivered."""
         if number in self._jobs:
             self._jobs[number][0].cancel()
 

@@ -41,8 +41,10 @@ def said(ballot: Ballot) -> str:
 async def read_item(
     context: Context, item: Item, sibling: Mapping[str, Any]
 ) -> tuple[ReadStatus, dict[str, JSON], Findings]:
-    """Have readers read an item. `item` has its chain as executed. Plans are also run with the
-    entity of `sibling`, the figure of the sibling criterion.
+    """Have readers read an item.
+
+    `item` has its chain as executed. Plans are also run with the entity of `sibling`, the figure of
+    the sibling criterion.
 
     Returns:
         The readers' verdict; the votes by model, for the books; and, if readers disagree, two plans

@@ -112,7 +112,7 @@ class ItemTable:
         return Place(before, place.hop) if before else None
 
     def stage(self, place: Place) -> tuple[Talk, Ask, Judge]:
-        """Return a stage's conversation, asking function and judge, given the replies before it."""
+        """Return a stage's conversation, asking function and judge, given the earlier replies."""
         stages: Mapping[Stage, tuple[type[ReplyModel], Callable[[int], Given]]] = {
             Stage.DECOMPOSE: (Decomposition, self._decompose),
             Stage.TOOL: (NewTool, self._tool),

@@ -40,8 +40,7 @@ class Price:
 
     usual: TokenRate
     long: tuple[tuple[int, TokenRate], ...] = ()
-    """Numbers of input tokens, in descending order, with the rates for requests that exceed
-    them."""
+    """Input token counts, in descending order, with the rates for requests above them."""
 
     def cost_usd(self, usage: Usage) -> float:
         """Return the cost of `usage` at this price, in USD."""

@@ -47,9 +47,8 @@ MODELS_DOING: Mapping[str, re.Pattern[str]] = {
                                  r"|error parsing tool call|Failed to parse input at pos"
                                  r"|model produced output that does not match the expected"),
 }  # fmt: skip
-"""Patterns of the errors with which servers reject the model's own output, by finish reason. OpenAI
-and Azure reject a reply that reached its limit; Groq, Ollama and llama.cpp a call that they cannot
-parse."""
+"""Patterns of errors that reject the model's own output, by finish reason. OpenAI and Azure reject
+a reply that reached its limit; Groq, Ollama and llama.cpp a call that they cannot parse."""
 
 ADVICE: Mapping[int | None, str] = {
     None: "check the network, the base URL and the server's log, or allow more time (--timeout) or "

@@ -209,8 +209,8 @@ def _begun(piece: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- whatever a serve
 
 
 def _continues(piece: Mapping[str, Any], part: Mapping[str, Any], *, last: object) -> bool:
-    """Whether a piece belongs to a part: by its index, and by its type or id if there are
-    several.
+    """Whether a piece belongs to a part, by type, index and id; without an index, only the last
+    part can match.
     """
     if piece.get("type", part.get("type")) != part.get("type"):
         return False

@@ -22,8 +22,7 @@ SETTING = Setting("reviewer", CALLS, limits=EpisodeLimits(turns=None, calls=None
 
 
 class Bench(ExitStack):
-    """One episode for each item, in which the reviewer's calls are made. Nothing runs before the
-    first call.
+    """An episode per item, in which a reviewer makes calls. Nothing runs before the first call.
     """
 
     def __init__(self, kind: Kind = "auto") -> None:

@@ -78,8 +78,7 @@ def current(readings: Readings, certificate: Certificate) -> ItemReading | None:
 
 
 def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
-    """Return the items' certificates by id, of which at least one is a proof. Items of worlds need
-    none.
+    """Return the items' certificates by id; at least one is a proof. Items of worlds need none.
 
     Raises:
         CertificateError: the file cannot be read, certificates are stale, or none proves an item.

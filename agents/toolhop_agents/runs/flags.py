@@ -72,7 +72,7 @@ def in_section(model: type[BaseModel], section: Section) -> tuple[str, ...]:
 
 
 def goes_with(model: type[BaseModel]) -> dict[str, str]:
-    """Return the required setting by the name of each setting that has one."""
+    """Return the setting that each setting requires, for those that require one."""
     return {name: flag.goes_with for name, flag in _flags(model) if flag.goes_with}
 
 

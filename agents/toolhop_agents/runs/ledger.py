@@ -25,7 +25,8 @@ class RunLimitReached(Exception):
 
 EQUAL_REQUESTS = 30
 """Number of consecutive requests with the same fault that stops a run. Requests count only after
-all retries of a question failed, so short outages are waited out, whatever is under way."""
+all retries of a question failed, so a short outage does not stop a run with many concurrent
+requests."""
 
 
 class SameFault(Exception):

@@ -172,7 +172,7 @@ def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 def _copy(part: RunStore, store: RunStore, names: set[str]) -> None:
-    """Copy a part's episodes; `names` has the traces copied so far."""
+    """Copy a part's episodes; `names` contains the traces copied so far."""
     with part.held():
         for segment in segments(part.folder):
             segment.check()

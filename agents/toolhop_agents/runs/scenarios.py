@@ -72,7 +72,7 @@ class FamilyFile(RowFile):
     wanted = "no family of scenarios"
 
     def __init__(self, path: Path, work: Work, yields: Yields) -> None:
-        """Read an existing file; one of other items or another recipe is started over.
+        """Read an existing file; one for other items or another recipe is deleted first.
 
         Args:
             path: the file, which exists until `out` has all rows.
