@@ -247,7 +247,7 @@ async def repeated(
 
 
 def fault(failed: RequestFailed, *, asked: str, hint: str = "") -> ModelFault:
-    """Return the error for a run: the model, the last response and the fix.
+    """Return the error for a run, with the model, the last response and the fix.
 
     Args:
         failed: the last request's failure.
