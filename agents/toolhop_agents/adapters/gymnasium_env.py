@@ -109,7 +109,7 @@ class ToolHopEnv(gymnasium.Env[str, str]):
         return _text(self._seat.reset(item, **given)), {"item": item}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take a turn. Raises what `toolhop_agents.environment.core.Environment.step` does."""
+        """Take a turn. Raises the same as `toolhop_agents.environment.core.Environment.step`."""
         if self._seat is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
         step = self._seat.step(action)

@@ -77,7 +77,7 @@ class EpisodeState(State):
 
 
 class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState]):
-    """A session. Its methods block in a thread of the session, as the server calls them."""
+    """A session. Its methods block, because the server calls them in a thread of the session."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -101,9 +101,9 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         """Start an episode. An episode in progress ends as stopped.
 
         Args:
-            seed: seed of the episode's random choices, and of the item's if none is chosen.
+            seed: seed of the episode's random choices, and of the draw of an item if needed.
             episode_id: name for the session's state.
-            item: id of the item, instead of `split` and `index`. Drawn if neither is given.
+            item: id of the item, instead of `split` and `index`; drawn if neither is given.
             split: name of the data set, which is the only split.
             index: position of the item in the data, from 0.
             settings: settings of this episode only, such as ``feedback``, ``mode`` or

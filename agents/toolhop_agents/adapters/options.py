@@ -69,7 +69,7 @@ def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
 
 
 def named(text: str) -> str:
-    """Replace flags of `toolhop run` in a message by the names of the settings."""
+    """Replace flags of `toolhop run` in a message with the names of the settings."""
     names = _names()
 
     def name(found: re.Match[str]) -> str:

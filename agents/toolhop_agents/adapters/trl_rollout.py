@@ -198,7 +198,7 @@ def rows(pool: PlainEnvironments) -> list[dict[str, str]]:
 
 
 def reward(completions: Sequence[Any], **fields: Any) -> list[float | None]:  # noqa: ANN401 -- TRL passes its columns
-    """Return the episodes' rewards: the reward function for `GRPOTrainer`."""
+    """Return the episodes' rewards. This is the reward function for `GRPOTrainer`."""
     return list(fields[REWARD])
 
 

@@ -206,7 +206,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
 
     @vf.intercept
     async def feedback_given(self, request: vf.Request, trace: vf.Trace) -> vf.Request | None:
-        """Replace the harness's result of a call by our feedback."""
+        """Replace the harness's result of a call with our feedback."""
         last, said = request.messages[-1], self.shared.played[trace.id].feedback
         if not isinstance(last, vf.ToolMessage) or last.tool_call_id not in said:
             return None

@@ -79,7 +79,7 @@ Work: TypeAlias = Callable[[Any, Any, Channel], Awaitable[Any]]
 
 
 LEAVING_S = 5.0
-"""Seconds that a host's process may run on after its main thread has ended."""
+"""Seconds that a host's process may keep running after its main thread has ended."""
 
 
 def _leave_with_main() -> None:
@@ -157,7 +157,7 @@ class Host:
             self._jobs[number][1].received.put_nowait(message)
 
     async def cut(self, number: int) -> None:
-        """Cancel a job. Only the messages posted before are delivered."""
+        """Cancel a job. Only messages posted earlier are delivered."""
         if number in self._jobs:
             self._jobs[number][0].cancel()
 

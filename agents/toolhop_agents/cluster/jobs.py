@@ -13,7 +13,7 @@ from toolhop_agents.cluster.host import Done, Failed, Work
 
 
 class NodeLost(Exception):
-    """The job's node was lost. Messages posted before have arrived."""
+    """The job's node was lost. Messages posted earlier have been received."""
 
 
 @dataclass(eq=False)

@@ -41,7 +41,7 @@ END_S = 15.0
 MOST_LOST = 3
 """Number of nodes lost under the same job before the job is blamed."""
 AT_ONCE = 100_000
-"""Maximum number of concurrent requests to an actor, more than there are ever jobs."""
+"""Maximum number of concurrent requests to an actor; there are never that many jobs."""
 
 
 class Nodes:

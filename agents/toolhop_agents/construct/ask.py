@@ -141,7 +141,7 @@ def spent_in(ledger: StepLedger, item: str) -> Spent:
 
 
 def paid_in(ledger: StepLedger) -> Spent:
-    """Return what this folder paid; cached replies count as saved."""
+    """Return what was paid for this folder; cached replies count as saved."""
     return spent_on([
         replace(_reply(row), origin=Origin.CACHED if row.get("cached") else Origin.ASKED)
         for row in ledger.rows("reply")

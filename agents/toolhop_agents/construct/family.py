@@ -70,8 +70,8 @@ class Chosen:
 def choose(material: Material, *, reviewed: bool = True, accepts: int = 0) -> Chosen:
     """Select the items of a folder that its reviews permit.
 
-    `accepts` reviewers have to accept an item unless a third has settled it; `reviewed` says
-    whether reviews count at all.
+    `accepts` reviewers have to accept an item unless a third reviewer has settled it; `reviewed`
+    says whether reviews count at all.
 
     Raises:
         ReviewError: the reviews cannot be read.

@@ -31,7 +31,7 @@ from toolhop_tools.dates import whole_date
 from toolhop_tools.model import DataSet, Item
 
 MOST_WALKS = 60
-"""Maximum number of walks per item, as two stages could send each other back without end."""
+"""Maximum number of walks per item, since two stages could send each other back forever."""
 
 
 @dataclass
@@ -111,7 +111,7 @@ log = logging.getLogger(__name__)
 
 
 OWN_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
-"""Exceptions from a check that did not anticipate some reply."""
+"""Exceptions raised by a check that did not anticipate a reply."""
 
 
 @dataclass

@@ -214,7 +214,7 @@ class Proof:
         return ([] if tells_of_error(result) else texts(result) for result in results)
 
     async def _sibling(self, item: Item) -> None:
-        """Walk the chain from other records of its first hops, until one gives another answer."""
+        """Walk the chain from other records of its first hops, until the answer changes."""
         ended: list[str] = []
         for at, start in enumerate(self.built):
             if start.depends_on:

@@ -1,4 +1,6 @@
-"""Read an item blind: vote on its question with executed plans, and test its wording by changes."""
+"""Read an item blind: vote on its question with executed plans, and test its wording by changing
+the chain.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def said(ballot: Ballot) -> str:
 async def read_item(
     context: Context, item: Item, sibling: Mapping[str, Any]
 ) -> tuple[ReadStatus, dict[str, JSON], Findings]:
-    """Have an item read.
+    """Have readers read an item.
 
     `item` has its chain as executed. Plans are also run with the entity of `sibling`, the figure of
     the sibling criterion.
@@ -79,7 +81,7 @@ async def read_item(
 # -- wording: rewrite the question of a changed chain, and have it read ----------------------------
 
 TRIED = 4
-"""Changes drawn per wanted change, as some leave the answer as it is."""
+"""Changes drawn per wanted change, since some do not affect the answer."""
 
 
 async def try_wording(
@@ -87,7 +89,7 @@ async def try_wording(
 ) -> tuple[dict[str, JSON], Findings]:
     """Change the chain, have its question rewritten and read, and check that plans change with it.
 
-    If a plan still reaches the item's own answer, the question's words do nothing or the reader
+    If a plan still reaches the item's own answer, the question's words have no effect or the reader
     ignored the condition. Other disagreement is only counted.
 
     Raises:
@@ -134,8 +136,8 @@ async def try_wording(
 
 
 def _stands_elsewhere(built: Sequence[Built], number: int, change: ChainChange) -> bool:
-    """Whether another hop's call also has the changed literal, so that changing one breaks the
-    sense.
+    """Whether another hop's call also has the changed literal, so that changing only one would
+    break the sense.
     """
     written = built[number - 1].call.arguments
     old = [text for name, value in written.items() if change.arguments.get(name) != value

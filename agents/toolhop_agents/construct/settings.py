@@ -20,7 +20,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.properties.check import EXAMPLES
 
 OFF = "off"
-"""Value of `second` that turns the second implementation off although readers are named."""
+"""Value of `second` that turns the second implementation off even if readers are named."""
 PRICE = "IN,OUT[,CACHED]"
 TOLD_SETTINGS = (
     "model", "temperature", "max_tokens", "repairs", "seed", "examples", "sandbox",

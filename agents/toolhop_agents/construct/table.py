@@ -112,7 +112,7 @@ class ItemTable:
         return Place(before, place.hop) if before else None
 
     def stage(self, place: Place) -> tuple[Talk, Ask, Judge]:
-        """Return a stage's conversation, asking function and judge, given the replies before it."""
+        """Return a stage's conversation, asking function and judge, given the earlier replies."""
         stages: Mapping[Stage, tuple[type[ReplyModel], Callable[[int], Given]]] = {
             Stage.DECOMPOSE: (Decomposition, self._decompose),
             Stage.TOOL: (NewTool, self._tool),
@@ -145,7 +145,7 @@ class ItemTable:
         return plan.hops if isinstance(plan, Decomposition) else ()
 
     def seed_findings(self) -> Findings:
-        """Check the plan of a seed that brings its own sub-questions."""
+        """Check the plan of a seed that has its own sub-questions."""
         seed = self.context.seed
         return plan_findings(of_answers(seed), seed) if seed.sub_task else Findings()
 
@@ -277,7 +277,7 @@ class ItemTable:
         return Wanted(gold, others, uses, self._seed_answer(hop), self.context.seed.facts)
 
     def _function(self, hop: int) -> dict[str, JSON]:
-        """Return the inputs for writing the function, with two records other than the gold."""
+        """Return the inputs for writing the function, with two records other than the gold one."""
         values, facts = self._documented(hop), self._facts(hop)
         if isinstance(facts, Records):
             gold, answer = expected(facts, self._gold_arguments(hop)), facts.lookup.answer

@@ -113,7 +113,7 @@ class Environments:
 
         Args:
             settings: settings of a run: data, mode, feedback, tool-call format, limits,
-                perturbation, sandbox. The agent only gives traces its name.
+                perturbation, sandbox. The agent only determines the name in traces.
             reward: weights by measure; see `Reward.of`.
             most: maximum number of open episodes; each that calls programs occupies a worker.
 

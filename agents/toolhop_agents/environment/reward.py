@@ -29,8 +29,8 @@ class Reward:
 
     The rewards of an episode's steps sum to ``sum(weight * measure) + milestones * share of
     milestones reached + failed_call * failed calls``. If only measures have weights, every step but
-    the last has reward 0. Rewards on the way change the optimal policy: a high weight of milestones
-    pays for calls that the answer does not need.
+    the last has reward 0. Rewards on the way change the optimal policy: with a high weight,
+    milestones reward calls that the answer does not need.
     """
 
     benchmark: Benchmark

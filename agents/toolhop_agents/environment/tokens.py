@@ -158,7 +158,7 @@ class TokenizedEpisode:
 
         The template's rendering of calls is discarded, since the model's own tokens are used
         instead. So if the template only accepts objects as arguments, an empty object is passed,
-        and if it only accepts one call per reply, the first of several.
+        and if it only accepts one call per reply, only the first is passed.
         """
         new = [plain_message(one, object_in) for one in messages]
         mark = _mark(repr((reply, plain_message(reply, object_in), new, self._tools)))

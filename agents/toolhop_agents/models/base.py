@@ -31,7 +31,7 @@ class ModelFault(Exception):
 class ConversationTooLong(ModelFault):
     """The conversation does not fit the model's context, so retrying cannot help.
 
-    An infrastructure fault if the prompt alone is too long; the agent's doing later on.
+    An infrastructure fault if the prompt alone is too long; otherwise the agent's.
     """
 
 

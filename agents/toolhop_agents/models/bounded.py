@@ -21,7 +21,7 @@ MARK_BYTES = 8
 """Minimum number of bytes per comma, bracket or brace: ``[],[],[]`` takes 30 times its size in
 memory once it is parsed."""
 LEAST_PARTS, TOKEN_PARTS = 2**13, 8
-"""Lists and objects allowed in any reply, and in addition per token; clients use kilobytes for
+"""Lists and objects allowed in any reply, plus those allowed per token; clients use kilobytes for
 each."""
 LINE_MARKS, STREAM_LINES = 4, 8
 """Allowed per token, in addition to `LEAST_PARTS`: commas, brackets and braces in one line of a

@@ -39,7 +39,7 @@ PLACEHOLDER_KEY = "no-key-needed"
 """API key sent to a self-hosted server if none is set, because the clients require one."""
 
 REFUSED_HISTORY = frozenset({400, 422, 500})
-"""Statuses by which servers that parse earlier calls (vLLM, llama.cpp) refuse arguments that are
+"""Statuses with which servers that parse earlier calls (vLLM, llama.cpp) refuse arguments that are
 not JSON."""
 
 FORMAT = "response_format"

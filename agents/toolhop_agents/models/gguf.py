@@ -144,7 +144,7 @@ async def serving(
 
 
 def _not_loaded(path: Path, log: str) -> str:
-    """Return the first line about an error in llama.cpp's log."""
+    """Return the first error line in llama.cpp's log."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     errors = [line.partition(" E ")[2] for line in lines if " E " in line]
     why = next(iter([*errors, *reversed(lines)]), "it says nothing")

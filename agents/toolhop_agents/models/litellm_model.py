@@ -107,7 +107,7 @@ class _Asking:
     """The model's own connections, by transport of litellm's clients."""
     is_streamed: bool
     has_lines: bool
-    """Whether its stream consists of lines; Amazon's are binary."""
+    """Whether the response stream consists of lines; Amazon's streams are binary."""
     statuses: list[int] = field(default_factory=list)
     """Statuses of the responses received so far."""
 
@@ -301,7 +301,7 @@ class LiteLLMModel(Client):
         return self._provider != "openai" or is_openai(self._options.base_url)
 
     def _check_key(self) -> None:
-        """Fail early if there can be no key; litellm would send another provider's."""
+        """Fail early if no key is available; litellm would send another provider's."""
         # litellm accepts more variables than it lists, all named after the provider.
         stem = {"huggingface": "HF"}.get(self._provider, self._provider.split("_")[0].upper())
         try:
@@ -339,7 +339,7 @@ class LiteLLMModel(Client):
             )
 
     def _accepted(self, given: Body) -> Body:
-        """Return the parameters without the seed if the provider has none: every request of a
+        """Return the parameters without the seed if the provider accepts none: every request of a
         run includes it, and litellm would refuse them all.
         """
         known = litellm.get_supported_openai_params(self._name, custom_llm_provider=self._provider)

@@ -16,7 +16,7 @@ from toolhop_tools.model import ToolSchema
 
 
 class BadAgent(Exception):
-    """The name does not lead to an agent. The message says why."""
+    """The name does not refer to an agent. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class Price:
 
     usual: TokenRate
     long: tuple[tuple[int, TokenRate], ...] = ()
-    """Rates for requests with more input tokens than this number, in descending order."""
+    """Input token counts, in descending order, with the rates for requests above them."""
 
     def cost_usd(self, usage: Usage) -> float:
         """Return the cost of `usage` at this price, in USD."""

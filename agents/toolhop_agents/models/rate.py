@@ -1,9 +1,9 @@
 """Concurrent requests: a cap that adapts to the server's load.
 
 Additive increase, multiplicative decrease, as in TCP: each reply raises the limit a little, by up
-to one request per round of replies; a refusal for overload (429, 503, 529) halves it, once for all
-requests sent before the last halving. Nothing is sent until the wait requested by the server is
-over (`Retry-After`, else the refused request's back-off).
+to one request per round of replies; a refusal for overload (429, 503, 529) halves it, but refusals
+of requests sent before the last halving do not. Nothing is sent until the wait requested by the
+server is over (`Retry-After`, else the refused request's back-off).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def trusted() -> ssl.SSLContext:
 
 
 async def reach(model: str, address: str, flag: str = "--base-url") -> None:
-    """Check that an API answers, by a free request for its list of models.
+    """Check that an API answers by requesting its list of models, which is free.
 
     A JSON answer or a request for a key counts as an API, whatever its status, since some servers
     have no list. Providers other than ``openai`` only have to answer at all.

@@ -28,10 +28,10 @@ REPEATED = frozenset({408, 409, 429})
 """Statuses below 500 that may be temporary, as every status from 500 up may."""
 
 TOO_LARGE = frozenset({400, 413, 422})
-"""Statuses by which servers refuse a conversation that does not fit the context."""
+"""Statuses with which servers refuse a conversation that does not fit the context."""
 
 FATAL = frozenset({401, 402, 403, 404})
-"""Statuses that every later episode would meet too: bad key, no money, no permission, no model."""
+"""Statuses that every later episode would get too: bad key, no credit, no permission, no model."""
 
 TOO_LONG = re.compile(
     r"context.?(length|window|size|limit)|prompt is too long|input is too long"
@@ -47,8 +47,8 @@ MODELS_DOING: Mapping[str, re.Pattern[str]] = {
                                  r"|error parsing tool call|Failed to parse input at pos"
                                  r"|model produced output that does not match the expected"),
 }  # fmt: skip
-"""Error texts by which servers reject the model's own output, by finish reason. OpenAI and Azure
-reject a reply that reached its limit; Groq, Ollama and llama.cpp a call that they cannot parse."""
+"""Patterns of errors that reject the model's own output, by finish reason. OpenAI and Azure reject
+a reply that reached its limit; Groq, Ollama and llama.cpp a call that they cannot parse."""
 
 ADVICE: Mapping[int | None, str] = {
     None: "check the network, the base URL and the server's log, or allow more time (--timeout) or "
@@ -101,7 +101,7 @@ class RequestFailed(Exception):
         super().__init__(detail)
         self.detail = detail
         self.fix = fix
-        """How to fix an error that the next request would meet too; else empty."""
+        """How to fix an error that the next request would get too; empty otherwise."""
         self.code = code
         """The provider's error code; empty if none."""
         self.param = param
@@ -119,7 +119,7 @@ class RequestFailed(Exception):
         said = f"{code} {detail}"
         found = (reason for reason, words in MODELS_DOING.items() if words.search(said))
         self.finish_reason = next(found, "")
-        """How the reply ended if the failure is the model's own doing; else empty."""
+        """Finish reason if the model itself caused the failure; empty otherwise."""
         self.too_long = status in TOO_LARGE and bool(TOO_LONG.search(said))
         self.retryable = not (self.fatal or self.finish_reason or fix) and (
             status is None or status in REPEATED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -141,7 +141,7 @@ class Backoff:
         Args:
             failures: number of failed requests so far, at least 1.
             asked_s: the wait requested by the server, used as is up to `asked_longest_s`; None if
-                there is no request.
+                it requested none.
             share: jitter, 0 to 1; the wait is between half and all of the step.
         """
         if asked_s is not None:
@@ -204,8 +204,8 @@ async def repeated(
         timeout_s: seconds after which a request is cancelled.
         max_retries: maximum number of retryable failures.
         backoff: waits between requests. Cancellation ends a wait at once.
-        connections: admits each request and learns of refusals for overload. Waiting for it does
-            not count towards `timeout_s`.
+        connections: admits each request, and is notified of refusals for overload. Waiting for it
+            does not count towards `timeout_s`.
 
     Returns:
         The result of `once`, and the number of failed requests before it.
@@ -247,7 +247,7 @@ async def repeated(
 
 
 def fault(failed: RequestFailed, *, asked: str, hint: str = "") -> ModelFault:
-    """Return the error for a run: the model, the last response and the fix.
+    """Return the error for a run, with the model, the last response and the fix.
 
     Args:
         failed: the last request's failure.

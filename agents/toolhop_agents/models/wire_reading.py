@@ -233,7 +233,7 @@ def _as_sent(fields: Mapping[str, JSON], own: Mapping[str, JSON]) -> dict[str, J
 
 
 def _beside(call: object) -> dict[str, JSON]:
-    """Return a call's `CALL_FIELDS`, those of its function included."""
+    """Return a call's `CALL_FIELDS`, including those of its function."""
     if not isinstance(call, Mapping):
         return {}
     found, function = _present(call, CALL_FIELDS), call.get("function")

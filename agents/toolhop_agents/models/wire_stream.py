@@ -132,8 +132,8 @@ def _joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Events of the responses protocol that contain the complete response."""
 MOST_PARTS = 128
-"""Maximum number of parts in a list, such as a reply's calls: a piece that continues none is
-compared with all."""
+"""Maximum number of parts in a list, such as a reply's calls: a piece that starts a new part is
+first compared with all of them."""
 _WHOLE = frozenset({"id", "type", "role", "index", "name", "format", "signature"})
 """String fields of a delta that arrive whole; all others arrive in pieces to be joined."""
 
@@ -209,8 +209,8 @@ def _begun(piece: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- whatever a serve
 
 
 def _continues(piece: Mapping[str, Any], part: Mapping[str, Any], *, last: object) -> bool:
-    """Whether a piece belongs to a part: by its index, and by its type or id if there are
-    several.
+    """Whether a piece belongs to a part, by type, index and id; without an index, only the last
+    part can match.
     """
     if piece.get("type", part.get("type")) != part.get("type"):
         return False

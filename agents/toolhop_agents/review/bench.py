@@ -22,7 +22,7 @@ SETTING = Setting("reviewer", CALLS, limits=EpisodeLimits(turns=None, calls=None
 
 
 class Bench(ExitStack):
-    """One episode per item in which calls are made. Nothing runs before the first call."""
+    """An episode per item, in which a reviewer makes calls. Nothing runs before the first call."""
 
     def __init__(self, kind: Kind = "auto") -> None:
         """Choose the sandbox for the tools."""

@@ -75,7 +75,7 @@ def cases(material: Material) -> Iterator[Case]:
     reveals nothing.
 
     Raises:
-        BadChoice: items of a benchmark that cannot be reviewed.
+        BadChoice: the items' benchmark cannot be reviewed.
     """
     hidden = [item.digest if item.benchmark == SCENARIOS else "" for item in material.items]
     for _, item in sorted(zip(hidden, material.items, strict=True), key=lambda pair: pair[0]):

@@ -49,11 +49,11 @@ def _counts(words: Standing, name: str) -> dict[str, int]:
 
 
 def pairs(words: Standing) -> list[dict[str, Any]]:
-    """Return the agreement of each two reviewers on items that both judged independently.
+    """Return the agreement of each pair of reviewers on items that both judged independently.
 
     Raw agreement follows NesTools' paper (section 3.3): the share of items that both accept or both
     reject, with Wilson's interval. Kappa is Cohen's with a bootstrap interval over items; None if
-    both always say the same.
+    both always give the same ruling.
     """
     rows = []
     for reviewers, rulings in pairs_of(words).items():

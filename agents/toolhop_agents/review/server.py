@@ -49,8 +49,8 @@ class ReviewServer:
     ) -> None:
         """Bind to a port.
 
-        `port` is on 127.0.0.1, 0 for a free one; `on_verdict` is called after each verdict, in a
-        server thread.
+        `port` is a port of 127.0.0.1, or 0 for a free one; `on_verdict` is called after each
+        verdict, in a server thread.
 
         Raises:
             OSError: the port is not available.

@@ -37,8 +37,8 @@ class ReviewSession:
     ) -> ReviewSession:  # fmt: skip
         """Resume where the reviewer stopped.
 
-        With `settles` only disputed items are shown, to settle them. `drawn` is size and seed of a
-        random sample; None for all items.
+        With `settles`, only disputed items are shown, for the reviewer to settle. `drawn` is the
+        size and seed of a random sample; None for all items.
 
         Raises:
             BadChoice: the reviewer's name is not valid, there is nothing to settle, or the reviewer
@@ -125,7 +125,7 @@ class ReviewSession:
         return self._keep(case, ruling, reason)
 
     def _keep(self, case: Case, ruling: Ruling, reason: str = "", **answer: Any) -> Review:  # noqa: ANN401 -- fields of `Review`, whose types differ; `replace` refuses other names
-        """Store a review, with the answer and the sample of the previous review unless replaced."""
+        """Store a review, keeping the previous review's answer and sample unless replaced."""
         own = Review(self.reviewer, case.item.id, case.digest, ruling, settles=self.settles)
         before = self.said.get(case.id, own)
         review = replace(before, ruling=ruling, reason=reason, **answer)

@@ -1,4 +1,4 @@
-"""Certificates in runs: which items are played, and which verdicts are on proven items."""
+"""Certificates in runs: which items to play, and which verdicts concern proven items."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def chosen(
         data: names the default certificate file.
         certificates: the certificate file; None means the default one if there is a claim, else
             none.
-        claim: what must be shown of an item; None plays all.
+        claim: what must be proven about an item; None plays all.
 
     Raises:
         CertificateError: certificates are unreadable or stale, or no item meets the claim.
@@ -78,7 +78,7 @@ def current(readings: Readings, certificate: Certificate) -> ItemReading | None:
 
 
 def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
-    """Return the items' certificates by id, at least one a proof. Items of worlds need none.
+    """Return the items' certificates by id; at least one is a proof. Items of worlds need none.
 
     Raises:
         CertificateError: the file cannot be read, certificates are stale, or none proves an item.
@@ -96,7 +96,7 @@ def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]
 
 
 def selected(items: Sequence[Item], of: Sequence[Item], claim: Claim | None) -> str:
-    """Describe how the items selected by certificates differ from all; empty if they do not.
+    """Describe how the items selected by certificates differ from all items; empty if they do not.
 
     Args:
         items: the items played.

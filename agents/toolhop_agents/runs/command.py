@@ -205,7 +205,7 @@ def _print_left_out(errors: Console, job: Job) -> None:
 
 # fmt: on
 def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
-    """Return the job of a run to resume, with its own settings and any given ones that may change.
+    """Return the job of a run to resume, with its own settings and any permitted changes.
 
     Raises:
         click.UsageError: a given flag would change the run's results, or a key would be sent to an

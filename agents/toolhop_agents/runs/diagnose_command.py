@@ -1,4 +1,4 @@
-"""`toolhop diagnose`: signs in runs of problems with the harness rather than the model."""
+"""`toolhop diagnose`: signs in runs that the harness, rather than the model, is at fault."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _print_to_be_made(job: Job, *, as_json: bool) -> None:
 
 
 def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> None:
-    """Print the estimated cost of the rest of a run, of which a sample was played.
+    """Print the estimated cost of the rest of a run after a sample was played.
 
     Raises:
         NothingToGoBy: no item of the sample has a score.

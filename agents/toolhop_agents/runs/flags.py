@@ -30,7 +30,7 @@ class Section(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The command-line flag of a setting, as far as it does not follow from the field."""
+    """Properties of a setting's command-line flag that cannot be derived from the field."""
 
     help: str
     names: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ def in_section(model: type[BaseModel], section: Section) -> tuple[str, ...]:
 
 
 def goes_with(model: type[BaseModel]) -> dict[str, str]:
-    """Return the required setting by the name of each setting that has one."""
+    """Return the setting that each setting requires, for those that require one."""
     return {name: flag.goes_with for name, flag in _flags(model) if flag.goes_with}
 
 

@@ -63,7 +63,7 @@ class Job:
     folder: str = ""
     """Name of a new run's folder; derived from time and agent if empty."""
     only: frozenset[Key] | None = None
-    """The only episodes of the run, if it does not have all of them."""
+    """Episodes of the run; None for all."""
     starts: Callable[[WorkUnit], Prefix] | None = None
     """Returns where each episode begins (`Executor.starts`); None means at the start."""
     certificates: Mapping[str, Certificate] | None = None

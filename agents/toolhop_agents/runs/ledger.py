@@ -25,7 +25,8 @@ class RunLimitReached(Exception):
 
 EQUAL_REQUESTS = 30
 """Number of consecutive requests with the same fault that stops a run. Requests count only after
-all retries of a question failed, so short outages are waited out, whatever is under way."""
+all retries of a question failed, so a short outage does not stop a run with many concurrent
+requests."""
 
 
 class SameFault(Exception):
@@ -135,7 +136,7 @@ class Ledger:
                 raise RunLimitReached(name, f"{flag} is reached: {unit.format(used, limit)}")
 
     async def grant(self) -> None:
-        """Like `check`, as `Metered` needs it."""
+        """Like `check`, but async, for `Metered`."""
         self.check()
 
     def _used(self) -> Sequence[tuple[str, float | None, float, str]]:

@@ -157,7 +157,7 @@ def _in_order(parts: Sequence[RunStore]) -> list[tuple[RunStore, dict[str, Any]]
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Return the names of whatever shows that two manifests are of different runs."""
+    """Return the names of the entries that show that two manifests belong to different runs."""
     differ = [name for name in SAME if one.get(name) != other.get(name)]
     ours, theirs = one.get("settings") or {}, other.get("settings") or {}
     differ += [
@@ -172,7 +172,7 @@ def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 def _copy(part: RunStore, store: RunStore, names: set[str]) -> None:
-    """Copy a part's episodes; `names` has the traces copied so far."""
+    """Copy a part's episodes; `names` contains the traces copied so far."""
     with part.held():
         for segment in segments(part.folder):
             segment.check()

@@ -1,8 +1,8 @@
 """Resume episodes: which are left, and where each one continues.
 
 After a cut-off, or an error that is our fault, an episode does not start over: the next attempt
-keeps the complete turns, so no reply is paid for twice, and mistakes the model made before stay
-made. A reply whose calls were not all answered is also kept: it is replayed, and its calls, which
+keeps the complete turns, so no reply is paid for twice, and the model's earlier mistakes are not
+undone. A reply whose calls were not all answered is also kept: it is replayed, and its calls, which
 have no side effects, are run again.
 """
 

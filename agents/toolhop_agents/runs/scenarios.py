@@ -72,7 +72,7 @@ class FamilyFile(RowFile):
     wanted = "no family of scenarios"
 
     def __init__(self, path: Path, work: Work, yields: Yields) -> None:
-        """Read an existing file; one of other items or another recipe is started over.
+        """Read an existing file; one for other items or another recipe is deleted first.
 
         Args:
             path: the file, which exists until `out` has all rows.
@@ -185,7 +185,7 @@ async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
 
 
 def _is_own(item: Item, into: Sequence[Scenario]) -> bool:
-    """Whether the item is itself of a requested scenario, rather than a sibling."""
+    """Whether the item itself belongs to a requested scenario, rather than being a sibling."""
     label = label_of(item.gold)
     return label.scenario in into and item.id == own_id(label.family, label.scenario)
 

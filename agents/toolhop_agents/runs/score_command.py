@@ -107,7 +107,7 @@ class _Arms:
 
 
 def _marked(store: RunStore, attempts: Iterable[Attempt]) -> Iterable[Attempt]:
-    """Mark the attempts whose items are proven, if the run knows it."""
+    """Mark the attempts whose items are proven, if the run used certificates."""
     return marked(attempts, store.items().items) if _certified(store) else attempts
 
 

@@ -115,7 +115,7 @@ class RunSettings(BaseModel):
         metavar="NAME[,NAME]", parse=scenarios_of)] = ()
     """Scenarios to make from the items; empty for none (`toolhop_agents.runs.scenarios`)."""
     siblings: bool = True
-    """Whether their siblings are played too. Only `toolhop ablate` leaves them out."""
+    """Whether siblings of the scenarios are played too. Only `toolhop ablate` leaves them out."""
     forked_from: str | None = None
     """Folder next to this run whose episodes are continued at another feedback level. Only `toolhop
     ablate` plays such runs."""

@@ -11,7 +11,7 @@ from anyio.abc import TaskStatus
 
 
 class Interrupted(SystemExit):
-    """A signal arrived before the run began. The process exits with the usual code for shells."""
+    """A signal arrived before the run began. The process exits with the usual shell code."""
 
     def __init__(self) -> None:
         super().__init__(130)

@@ -167,7 +167,7 @@ def making_families(
     """Open a context that yields a function to make an item's scenarios by id, and how many items
     to run at once.
 
-    Entering raises what entering `certifying` does.
+    Raises the same exceptions on entry as `certifying`.
     """
     return _spread(_families, making, making.isolation.workers, cluster)
 

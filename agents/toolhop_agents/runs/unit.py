@@ -40,7 +40,7 @@ class WorkUnit:
 
 
 class Units:
-    """All episodes of a run by mode, epoch and item, created lazily; every Nth if it is a shard.
+    """All episodes of a run by mode, epoch and item, created lazily; for a shard, every Nth.
 
     A hundred thousand of them take no more memory than the items.
     """

@@ -35,7 +35,7 @@ WALL_S, MEMORY_MIB = 2.0, 256
 MOST_LOOKED_AT, PROOF_CALLS = 300, 60
 """Maximum calls considered, and made, to find out whether a distractor can do a call's work."""
 GIVEN_UP, AGAIN = 3, 8
-"""Searches without a result, and searches in all, after which a form is abandoned."""
+"""Number of searches without a result, and of all searches, after which a form is abandoned."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from toolhop_env.episode import Sink
 from toolhop_sandbox.outcome import JSON
 
 PlayUnit: TypeAlias = Callable[[WorkUnit, Sink, Prefix], Awaitable[object]]
-"""Plays a unit to its end and passes each event to the sink. Raises what `runs.means.play` does."""
+"""Plays a unit to its end and passes each event to the sink. Raises the same exceptions as
+`runs.means.play`."""
 
 
 class Places(Protocol):

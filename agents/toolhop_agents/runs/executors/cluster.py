@@ -2,8 +2,8 @@
 
 A node plays units with its own sandbox and clients but makes no global decisions: before each model
 request it asks the driver, which holds the ledger and connections as in a local run. So limits
-apply to the whole run and are overshot no further than locally. Traces are streamed, so a lost node
-leaves what a killed run leaves, and the next attempt continues from there.
+apply to the whole run and are exceeded by no more than in a local run. Traces are streamed, so a
+lost node leaves the same traces as a killed run, and the next attempt continues from there.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _numbers = itertools.count()
 
 
 async def _granted(ask: Callable[[int], object]) -> None:
-    """Send a question to the driver and wait until this very question is granted."""
+    """Send a question to the driver and wait until that question is granted."""
     channel, number = _channel.get(), next(_numbers)
     channel.post(ask(number))
     # Skip grants for questions that are no longer awaited.

@@ -200,8 +200,8 @@ class Executor:
         return None
 
     async def _scored(self, unit: WorkUnit, trace: Trace) -> Attempt:
-        """Score a trace and add it to the index. Large results take seconds to search for an
-        answer, so they are scored in a thread.
+        """Score a trace and add it to the index. Searching large results for an answer takes
+        seconds, so they are scored in a thread.
         """
         add = partial(self.store.add_result, unit.name, trace, self._said)
         size = sum(len(call.feedback) for call in trace.calls)
