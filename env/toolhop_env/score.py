@@ -163,7 +163,7 @@ def conduct(trace: Trace, ended: Ended) -> Conduct:
 def repeated_failures(calls: Iterable[Called]) -> int:
     """Count the calls that failed after an equal call had failed.
 
-    Arguments that are not JSON are compared as texts.
+    Arguments that are not JSON are compared as text.
     """
     failed = [call.raw for call in calls if call.error is not None]
     return len(failed) - len({(raw.name, _arguments(raw.arguments)) for raw in failed})

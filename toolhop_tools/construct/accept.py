@@ -170,7 +170,7 @@ def tells_ahead(results: Sequence[Sequence[str]], answers: Sequence[str]) -> boo
 
 
 def _within(text: str, answer: str) -> bool:
-    """Whether a clearly longer text contains an answer."""
+    """Whether a much longer text contains an answer."""
     return len(words(text)) > len(words(answer)) + 1 and says(text, answer)
 
 

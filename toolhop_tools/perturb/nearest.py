@@ -104,7 +104,7 @@ class Nearest:
         return [[self._weights.cosine(one, other) for other in texts] for one in texts]
 
     def _likeness(self, tools: Iterable[Tool]) -> NDArray[np.float64]:
-        """Return, for each indexed tool, its largest cosine with one of `tools`."""
+        """Return, for each indexed tool, its largest cosine similarity to any of `tools`."""
         best = np.zeros(len(self._tools))
         for tool in tools:
             sums = np.zeros(len(self._tools))

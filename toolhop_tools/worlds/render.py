@@ -113,7 +113,7 @@ def _key(tool: MadeTool, kind: str, name: str) -> str:
 
 
 def _gives(tool: MadeTool, **cells: str) -> str:
-    """Return the statement that returns a result of one row, by the names of its cells."""
+    """Return the statement that yields a one-row result, given the names of its cells."""
     return tool.surface.gives(tool.surface.cells(**cells))
 
 

@@ -355,7 +355,7 @@ for _name in (SCORER, f"toolhop_env/{SCORER}"):
 
 
 def value_of(measure: Measure, benchmark: Benchmark, score: OurScore) -> float:
-    """Return an episode's value of a measure. For a mean of measures, average those with a
+    """Return an episode's value for a measure. For a mean of measures, average those with a
     figure.
     """
     members = [benchmark.measure(name) for name in measure.mean_of] or [measure]

@@ -92,7 +92,7 @@ def _counted(found: NDArray[np.int64]) -> float:
 
 
 def _all_ways(count: int) -> NDArray[np.int8]:
-    """Return the signs of all ways to swap, one row per way."""
+    """Return the signs for every combination of swaps, one combination per row."""
     bits = np.arange(2**count)[:, None] >> np.arange(count) & 1
     return (1 - 2 * bits).astype(np.int8)
 

@@ -193,7 +193,7 @@ USE_STEPS = (("memory", _limit_memory), ("processor time", _limit_time))
 
 
 def limit_use(memory_bytes: int, cpu_s: int) -> None:
-    """Limit address space, and processor time: a signal at `cpu_s`, the end one second later."""
+    """Limit address space and processor time: a signal at `cpu_s`, a kill one second later."""
     for _, take in USE_STEPS:
         take(memory_bytes, cpu_s)
 

@@ -63,7 +63,7 @@ TYPES: Mapping[str, frozenset[Reason]] = {
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call in the form of the official files."""
+    """A call in the format of the official files."""
 
     name: str
     arguments: str

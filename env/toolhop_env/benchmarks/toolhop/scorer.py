@@ -100,7 +100,7 @@ def _solved(trace: Trace, tool: str, answer: str) -> bool:
 
 
 def _at_place(trace: Trace, tool: str, answer: str, place: Reading | None) -> bool:
-    """Whether a successful call of the tool has the answer at the certificate's place."""
+    """Whether a successful call of the tool has the answer where the certificate has it."""
     if place is None:
         return False
     results = (
