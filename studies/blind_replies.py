@@ -15,7 +15,8 @@ import anyio
 from studies.authored import Authored, load_items, with_ballot
 from toolhop_agents.blind.readers import BlindQuestion, Readers
 from toolhop_agents.models.base import Model, ModelFault
-from toolhop_agents.models.exchange import ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.wire_sending import messages_to_wire, sendable
 from toolhop_env.messages import Message

@@ -21,7 +21,8 @@ import anyio
 from studies.authored import Authored, records_of
 from studies.blind_replies import Kept, KeptAsk, NotKeptError
 from studies.running import interval
-from toolhop_agents.models.exchange import ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.rate import Connections
 from toolhop_env.messages import Message, SystemMessage, UserMessage
 from toolhop_sandbox.base import Limits, Program, Sandbox

@@ -9,7 +9,8 @@ import pytest
 
 from tests.serving import Server
 from toolhop_agents.models.base import ModelFault
-from toolhop_agents.models.exchange import ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_env.messages import UserMessage
 
 VLLM = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'

@@ -25,7 +25,8 @@ from tests.waiting import until
 from toolhop_agents.cli import EXIT_MISSING, EXIT_USAGE
 from toolhop_agents.cli.faults import exit_code
 from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault
-from toolhop_agents.models.exchange import Client, ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import Client, ModelOptions
 from toolhop_agents.models.fault_plan import RECOVERABLE
 from toolhop_agents.models.loopback import (
     FaultPlan,
@@ -552,7 +553,7 @@ def resolve(host, *rest, **more):
 look_up, socket.getaddrinfo = socket.getaddrinfo, resolve
 
 import anyio
-from toolhop_agents.models.exchange import open_model
+from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, RequestFault
 from toolhop_agents.models.retry import Backoff

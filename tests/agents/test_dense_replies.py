@@ -21,7 +21,8 @@ from toolhop_agents.models.bounded import (
     check_parts,
     reply_limit,
 )
-from toolhop_agents.models.exchange import Api, ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import Api, ModelOptions
 from toolhop_agents.models.reach import reach
 from toolhop_env.messages import UserMessage
 

@@ -22,7 +22,8 @@ import pytest
 from tests.agents.command import TOOLHOP, toolhop
 from tests.agents.items import small_item
 from toolhop_agents.models import gguf
-from toolhop_agents.models.exchange import ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_env import extras
 from toolhop_env.messages import (

@@ -28,7 +28,8 @@ from tests.agents.thinking_servers import Anthropic
 from tests.serving import Exchange, Server
 from toolhop_agents.judge.judges import ModelJudge, Said
 from toolhop_agents.models.base import ModelFault
-from toolhop_agents.models.exchange import ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.loopback import Request
 from toolhop_agents.models.retry import Backoff
 from toolhop_agents.models.wire_reading import reply_from_wire

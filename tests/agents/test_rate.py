@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.waiting import CEILING_S
-from toolhop_agents.models.exchange import ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, RequestFault
 from toolhop_agents.models.rate import Connections
 from toolhop_env.messages import Reply, UserMessage

@@ -85,7 +85,7 @@ ASK = """
 import resource, sys
 import anyio
 from toolhop_agents.models.base import ModelFault
-from toolhop_agents.models.exchange import open_model
+from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.exchange import ModelOptions
 from toolhop_env.messages import UserMessage
 
@@ -161,7 +161,7 @@ OTHERS = """
 import sys
 import anyio
 from toolhop_agents.models.litellm_model import LiteLLMModel, litellm
-from toolhop_agents.models.exchange import open_model
+from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.exchange import ModelOptions
 from toolhop_env.messages import UserMessage
 

@@ -15,7 +15,8 @@ from toolhop_agents.construct.talk import Ask, Talk
 from toolhop_agents.models import prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
-from toolhop_agents.models.exchange import ModelOptions, open_model, priced
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions, priced
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.reach import reach

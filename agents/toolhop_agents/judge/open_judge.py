@@ -18,7 +18,8 @@ from toolhop_agents.judge.judges import (
 )
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCache
-from toolhop_agents.models.exchange import ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_tools.packages import added, object_of, wrong_kind
 
 GROUP = "toolhop.judges"

@@ -5,7 +5,6 @@ read the reply. Importing this module imports neither `openai` nor `litellm`.
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from typing import Protocol, Self
 from pydantic import TypeAdapter
 
 from toolhop_agents.models.base import Model, NoKey, NoSuchModel
-from toolhop_agents.models.prices import BASE_URL, Price
+from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff, RequestFailed, fault, repeated
 from toolhop_agents.models.wire_reading import Unreadable
@@ -30,7 +29,7 @@ from toolhop_env.messages import (
 )
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
-from toolhop_tools.secrets import cleaned, expanded, http_url
+from toolhop_tools.secrets import cleaned, expanded
 
 REPLY = TypeAdapter(Reply)
 HEADERS, QUERY = "extra_headers", "extra_query"
@@ -263,31 +262,3 @@ def parts_of(name: str) -> tuple[str, str]:
             "\n  fix: write PROVIDER/MODEL, such as openai/gpt-4o"
         )
     return provider, model
-
-
-def open_model(name: str, options: ModelOptions) -> Client:
-    """Open a model by name. Nothing is sent yet.
-
-    Args:
-        name: ``openai/MODEL`` uses the `openai` client; ``litellm/NAME`` passes all of NAME to
-            `litellm`; any other ``PROVIDER/MODEL`` goes to `litellm` unchanged.
-        options: request options; environment variables in `extra` are expanded.
-
-    Raises:
-        NoSuchModel: the provider is unknown, or the base URL cannot be used.
-        NoKey: the provider's key or a header's variable is not set, or cannot be sent.
-    """
-    provider, model = parts_of(name)
-    for address in filter(None, (options.base_url, os.environ.get(BASE_URL))):
-        try:
-            http_url(address)
-        except ValueError as error:
-            raise NoSuchModel(f"the base URL of {name}, or {BASE_URL}: {error}") from None
-    options = dataclasses.replace(options, extra=out_of_environment(options.extra))
-    if provider == "openai":
-        from toolhop_agents.models.openai_model import OpenAIModel  # half a second, only when used
-
-        return OpenAIModel(model, options=options)
-    from toolhop_agents.models.litellm_model import LiteLLMModel  # seconds, only when used
-
-    return LiteLLMModel(model if provider == "litellm" else name, options=options)

@@ -1,6 +1,6 @@
 """Models behind `litellm`: every provider that it knows, under its own names.
 
-Importing this module imports `litellm`, which takes seconds, so `exchange.open_model` does it only
+Importing this module imports `litellm`, which takes seconds, so `clients.open_model` does it only
 when a model is opened.
 """
 

@@ -1,6 +1,6 @@
 """Models behind OpenAI's two protocols: OpenAI itself and the many compatible servers.
 
-Importing this module imports `openai`, which takes half a second, so `exchange.open_model` does it
+Importing this module imports `openai`, which takes half a second, so `clients.open_model` does it
 only when a model is opened.
 """
 

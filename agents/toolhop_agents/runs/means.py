@@ -22,7 +22,8 @@ from toolhop_agents.benchmarks.predictions import (
     turns_of,
 )
 from toolhop_agents.models.base import Model
-from toolhop_agents.models.exchange import ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.reach import reach
 from toolhop_agents.runs.resume import Prefix, PrimedModel

@@ -8,7 +8,8 @@ import os
 from toolhop_agents.models import gguf, prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCache
-from toolhop_agents.models.exchange import Api, Client, ModelOptions, open_model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import Api, Client, ModelOptions
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.runs.parameters import request_parameters
 from toolhop_agents.runs.settings import RunSettings
