@@ -35,8 +35,6 @@ from toolhop_tools.model import Item
 
 NO_SETTINGS = {"config", "resume", "dry_run", "estimate", "format", "as_json", "json", "help"}
 """Options of `toolhop run` that choose what the command does, not how episodes are played."""
-REPEATED = {"sample_id", "sample_ids", "stop", "request_option", "request_options"}
-"""Options that take a list as one flag per value; others take values separated by commas."""
 
 
 @dataclass(frozen=True)
@@ -135,15 +133,17 @@ def _settings(options: Mapping[str, Any]) -> RunSettings:
     Raises:
         ValueError: `toolhop run` refuses them.
     """
-    flags = {param.name: param.opts[0] for param in run_command.params}
+    params = {name: param for param in run_command.params for name in (param.name, param.opts[0])}
     arguments = []
     for name, value in options.items():
         if name in NO_SETTINGS:
             raise ValueError(f"{name} is for the command line alone; leave it out")
-        flag = flags.get(name, f"--{name.replace('_', '-')}")
+        flag = f"--{name.replace('_', '-')}"
+        param = params.get(name) or params.get(flag)
+        flag = param.opts[0] if param else flag
         if isinstance(value, bool):
             arguments += [flag] if value else []
-        elif name in REPEATED and isinstance(value, list | tuple):
+        elif isinstance(param, click.Option) and param.multiple and isinstance(value, list | tuple):
             arguments += [f"{flag}={each}" for each in value]
         elif value is not None:
             several = isinstance(value, list | tuple)
@@ -151,9 +151,8 @@ def _settings(options: Mapping[str, Any]) -> RunSettings:
     try:
         context = run_command.make_context("toolhop.run", arguments)
         is_default = context.get_parameter_source("turn_limit") is ParameterSource.DEFAULT
-        left_out = NO_SETTINGS | (
-            {"turn_limit"} if is_default else set()
-        )  # as the benchmark has it
+        # A benchmark may have its own limit.
+        left_out = NO_SETTINGS | ({"turn_limit"} if is_default else set())
         return settings_of(context, {k: v for k, v in context.params.items() if k not in left_out})
     except click.ClickException as error:
         raise ValueError(error.format_message()) from None
