@@ -49,7 +49,7 @@ def test_a_run_that_cannot_be_read_hides_no_other(logs: Path) -> None:
     assert "one/manifest.json cannot be read" in done.stderr
 
 
-@pytest.mark.parametrize("text", ["", '{"settings": {"agent', "[]", '{"started": 3}'])
+@pytest.mark.parametrize("text", ["", '{"settings": {"agent', "[]", '{"data": 3}'])
 def test_showing_a_run_whose_manifest_is_broken_says_what_to_do(logs: Path, text: str) -> None:
     (logs / "one" / "manifest.json").write_text(text)
     done = toolhop("show", str(logs / "one"))
