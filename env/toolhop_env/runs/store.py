@@ -124,10 +124,9 @@ class RunStore:
             manifest_formats.Shape.model_validate(newest, strict=True)
         except FormatError as error:
             raise StoreError(f"{path} cannot be read: {error}") from error
-        except DataError as error:
-            raise _broken(path, str(error)) from error
-        except (OSError, ValidationError) as error:
-            raise _broken(path, why(error)) from error
+        except (OSError, ValidationError, DataError) as error:
+            said = str(error) if isinstance(error, DataError) else why(error)
+            raise _broken(path, said) from error
         return newest
 
     def write_manifest(self, manifest: Mapping[str, JSON]) -> None:
