@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON, Returned
 
@@ -76,3 +78,65 @@ def _is_report(value: JSON) -> bool:
     if isinstance(value, str):
         return value.strip().casefold() not in _NO_ERROR
     return value is True or (isinstance(value, list | dict) and bool(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What the fields of a returned error say, without its sentence; empty where they do not."""
+
+    type: str = ""
+    """The tool's own code or type of error."""
+    argument: str = ""
+    allowed: str = ""
+
+
+NOTHING_REPORTED = Reported()
+_TYPES = ("code", "error_code", "status_code", "error_type", "type")
+_ARGUMENTS = ("parameter", "param", "argument", "field")
+_ALLOWED = ("allowed", "allowed_values", "valid_values", "options", "choices", "expected")
+_OUTAGES = frozenset({
+    "408", "429", "500", "502", "503", "504", "timed_out", "out_of_memory", "died", "TimeoutError",
+    "ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError",
+})  # fmt: skip
+"""Codes and types of errors that say nothing of the arguments; numbers are HTTP's (RFC 9110)."""
+_NO_MATCHES = frozenset({"404", "410", "KeyError", "IndexError", "LookupError"})
+
+
+def reported(value: JSON) -> Reported:
+    """Read the fields of an error that a tool returned, alone or under ``error``.
+
+    The names of fields are those common in HTTP APIs. A text under ``error`` counts as the type if
+    the message has a field of its own.
+    """
+    if isinstance(value, list) and len(value) == 1:
+        return reported(value[0])
+    if not isinstance(value, dict):
+        return NOTHING_REPORTED
+    inner = value.get("error")
+    fields = {**value, **inner} if isinstance(inner, dict) else value
+    kind = _field(fields, _TYPES)
+    if not kind and isinstance(inner, str) and isinstance(value.get("message"), str):
+        kind = inner
+    return Reported(kind, _field(fields, _ARGUMENTS), _field(fields, _ALLOWED))
+
+
+def nature(code: str, kind: str) -> str:
+    """Say whether a failure is an outage or a lookup without a match; empty if neither is known."""
+    if {code, kind} & _OUTAGES:
+        return "outage"
+    return "no match" if kind in _NO_MATCHES else ""
+
+
+def _field(fields: Mapping[str, JSON], names: Sequence[str]) -> str:
+    """Return the first of these fields that has a value, as text."""
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, list):
+            return ", ".join(map(_text, value))
+        if value is not None and value != "":
+            return _text(value)
+    return ""
+
+
+def _text(value: JSON) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
