@@ -56,7 +56,7 @@ from toolhop_env.trace import Event
 from toolhop_tools.errors import counted
 from toolhop_tools.scenarios.label import Scenario
 
-DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "confidence")
+DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "continuations", "confidence")
 """Flags that define the comparison."""
 OWN = {Factor.FEEDBACK: "feedback", Factor.MODE: "modes", Factor.TOOLS: "perturbation"}
 """The run setting that a factor's level determines, by factor."""
