@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from toolhop_agents.ablate.contrasts import Arms, Contrast, contrasts
 from toolhop_agents.ablate.design import Ablation
+from toolhop_agents.ablate.parts import PartEffect, part_effects
 from toolhop_env.attempt import Attempt
 from toolhop_env.fork import Failure
 from toolhop_env.measures import Measure
@@ -116,6 +117,8 @@ class Result:
     savings: Sequence[Saving]
     arms: Mapping[str, tuple[int, int]]
     """Numbers of scored and errored episodes, by arm."""
+    parts: Sequence[PartEffect] = ()
+    """Effects of the parts that the built-in levels of feedback differ by."""
 
 
 def result(ablation: Ablation, arms: Arms, planned: int = 0) -> Result:
@@ -135,6 +138,7 @@ def result(ablation: Ablation, arms: Arms, planned: int = 0) -> Result:
         discordant=list(_discordant(measures, found)),
         savings=list(_savings(ablation, arms)),
         arms={name: _counted(attempts) for name, attempts in arms.items()},
+        parts=part_effects(ablation, measures[0], arms, planned) if measures else (),
     )
 
 
