@@ -91,7 +91,10 @@ class Reported:
 
 
 NOTHING_REPORTED = Reported()
-_TYPES = ("code", "error_code", "status_code", "error_type", "type")
+CODES = ("code", "error_code", "status_code", "error_type", "type", "status")
+"""Fields with a code or type of error, as common in HTTP APIs."""
+SENTENCES = frozenset({"error", "errors", "message", "error_message", "exception", "detail"})
+"""Fields with words on an error."""
 _ARGUMENTS = ("parameter", "param", "argument", "field")
 _ALLOWED = ("allowed", "allowed_values", "valid_values", "options", "choices", "expected")
 _OUTAGES = frozenset({
@@ -105,8 +108,7 @@ _NO_MATCHES = frozenset({"404", "410", "KeyError", "IndexError", "LookupError"})
 def reported(value: JSON) -> Reported:
     """Read the fields of an error that a tool returned, alone or under ``error``.
 
-    The names of fields are those common in HTTP APIs. A text under ``error`` counts as the type if
-    the message has a field of its own.
+    A text under ``error`` counts as the type if the message has a field of its own.
     """
     if isinstance(value, list) and len(value) == 1:
         return reported(value[0])
@@ -114,7 +116,7 @@ def reported(value: JSON) -> Reported:
         return NOTHING_REPORTED
     inner = value.get("error")
     fields = {**value, **inner} if isinstance(inner, dict) else value
-    kind = _field(fields, _TYPES)
+    kind = _field(fields, CODES[:-1])
     if not kind and isinstance(inner, str) and isinstance(value.get("message"), str):
         kind = inner
     return Reported(kind, _field(fields, _ARGUMENTS), _field(fields, _ALLOWED))

@@ -78,9 +78,10 @@ MINIMAL_TEXT = "The call failed."
 OPENING_CHARS = 60
 """Maximum length of a message's opening in characters; it ends with a whole word if it can."""
 _PADDING = (
-    "Every call of this episode is recorded in order. A record holds the name and the time of a "
-    "call. Records are kept for later use. "
+    "Every call of this episode is recorded in order. Records hold names and times. They are kept "
+    "with all others for later use. "
 )
+"""Without words of one letter, which are some items' answers."""
 
 
 def partial_text(level: Level, values: Mapping[str, str]) -> str:
@@ -94,7 +95,8 @@ def partial_text(level: Level, values: Mapping[str, str]) -> str:
         return values["detailed"]
     message, start = values["detailed"], values["opening"]
     left = max(0, len(message) - len(MINIMAL_TEXT) - 1)
-    padding = (_PADDING * (left // len(_PADDING) + 1))[:left].strip()
+    padding = (_PADDING * (left // len(_PADDING) + 1))[:left]
+    padding = padding.rpartition(" ")[0].ljust(left, ".")
     shown = {**values, "rest": message.removeprefix(start), "padding": padding}
     lines = (LINES[part] for part in PARTS[level])
     return MINIMAL_TEXT + "".join(f"{label}{shown[at]}" for label, at in lines if shown[at])

@@ -296,7 +296,8 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
 def _print(ended: Conducted, most: int, *, full: bool, as_json: bool) -> int:
     """Print the figures, and return the number of errored episodes."""
     ablation = ended.folder.ablation
-    found = result(ablation, ended.folder.episodes(), ended.folder.planned())
+    folder = ended.folder
+    found = result(ablation, folder.episodes(), folder.planned(), folder.leaks())
     errored = sum(errored for _, errored in found.arms.values())
     if not as_json:
         print_result(table_console(), ablation, found, most=most, full=full)

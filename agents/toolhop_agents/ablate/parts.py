@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_agents.ablate.contrasts import Arms, Contrast, Levels, contrasts
 from toolhop_agents.ablate.design import Ablation, Factor
-from toolhop_agents.compare.cells import effect
+from toolhop_agents.compare.cells import difference, effect
+from toolhop_env.attempt import Key
+from toolhop_env.leaks import Leak
 from toolhop_env.levels import PARTS, Level, Part, added
 from toolhop_env.measures import Measure
 from toolhop_env.pairs.line import Line, Options, corrected, line
 from toolhop_env.pairs.pair import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Leaks:
+    """What the feedback of an ablation gives away (`toolhop_env.leaks`)."""
+
+    counts: Mapping[str, Counter[str]]
+    """By level: ``messages``, those ``leaking``, and those that leak each kind of value."""
+    forks: set[tuple[str, str, Key]]
+    """Prefix level, level and branch wherever the feedback to the fork's own turn leaks. Later
+    turns are not looked at: whether they fail depends on the level, so to leave forks out by them
+    would bias the effect."""
+
+
+NO_LEAKS = Leaks({}, set())
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +44,17 @@ class PartEffect:
     all prefix levels are taken together, clustered by item."""
     planned: int
     """Number of pairs if none were lost."""
+    tight: Line | None = None
+    """The effect without forks that leak at either level; None without a pair."""
+    leaking: int = 0
+    """Number of pairs of forks that leak."""
+
+    @property
+    def name(self) -> str:
+        """The parts and the levels, in words."""
+        *others, last = self.parts
+        what = f"{', '.join(others)} and {last}" if others else str(last)
+        return f"{what} ({self.first} → {self.second})"
 
 
 def steps(ablation: Ablation) -> Levels:
@@ -44,27 +73,40 @@ def steps(ablation: Ablation) -> Levels:
 
 
 def part_effects(
-    ablation: Ablation, measure: Measure, arms: Arms, planned: int
+    ablation: Ablation, measure: Measure, arms: Arms, planned: int, leaks: Leaks = NO_LEAKS
 ) -> Sequence[PartEffect]:
     """Return the effect of each part that two of the levels differ by (`steps`)."""
     options = Options(seed=ablation.base.seed, confidence=ablation.confidence)
     compared = steps(ablation)
     found = contrasts(ablation, arms, planned, compared) if compared else []
     chosen = [_chosen(ablation, found, levels) for levels in compared]
-    effects = corrected([line(measure, pairs, options) for pairs, _ in chosen])
-    return [
-        PartEffect(first, second, added(first, second), one, wanted)
-        for (first, second), (_, wanted), one in zip(compared, chosen, effects, strict=True)
-    ]
+    effects = corrected([line(measure, [*pairs.values()], options) for pairs, _ in chosen])
+    parts = []
+    for (first, second), (pairs, wanted), one in zip(compared, chosen, effects, strict=True):
+        left = [
+            pair
+            for (prefix, key), pair in pairs.items()
+            if not {(prefix, first, key), (prefix, second, key)} & leaks.forks
+        ]
+        tight, leaking = line(measure, left, options), len(pairs) - len(left)
+        more = added(first, second)
+        parts.append(PartEffect(first, second, more, one, wanted, tight, leaking))
+    return parts
 
 
 def _chosen(
     ablation: Ablation, found: Sequence[Contrast], levels: tuple[str, str]
-) -> tuple[Sequence[Pair], int]:
-    """Return the pairs of two levels, and their number if none were lost."""
+) -> tuple[Mapping[tuple[str, Key], Pair], int]:
+    """Return the pairs of two levels by prefix level and key, and their number if none were
+    lost.
+    """
     own = [one for one in found if (one.first, one.second) == levels]
     own = [one for one in own if one.forked] if ablation.forks else own[:1]
-    pairs = [pair for one in own for pair in (one.failed if ablation.forks else one.pairs)]
+    pairs = {
+        (one.prefix, pair.key): pair
+        for one in own
+        for pair in (one.failed if ablation.forks else one.pairs)
+    }
     return pairs, len(pairs) + sum(one.left_out for one in own)
 
 
@@ -74,10 +116,25 @@ def sentences(ablation: Ablation, found: Sequence[PartEffect]) -> Iterator[str]:
     if ablation.forks:
         of = f"episodes with a failed call, forked under {', '.join(ablation.played_levels)}"
     for one in found:
-        *others, last = one.parts
-        what = f"{', '.join(others)} and {last}" if others else str(last)
-        what = f"{what[0].upper()}{what[1:]} ({one.first} → {one.second})"
+        what = f"{one.name[0].upper()}{one.name[1:]}"
         if one.effect is None:
             yield f"{what}: there is no pair to compare."
         else:
             yield effect(one.effect, ablation.confidence, what=what, of=of, planned=one.planned)
+
+
+def leak_sentences(ablation: Ablation, found: Sequence[PartEffect], leaks: Leaks) -> Iterator[str]:
+    """Yield what messages of each level leak, and the effects without the forks that leak."""
+    shares = []
+    for level, counts in leaks.counts.items():
+        kinds = ", ".join(f"{kind} {counts[kind]}" for kind in Leak if counts[kind])
+        share = f"{level} {counts['leaking']} of {counts['messages']}"
+        shares.append(f"{share} ({kinds})" if kinds else share)
+    if shares:
+        yield f"Messages that give away what stands nowhere before: {'; '.join(shares)}."
+    for one in found:
+        if one.leaking:
+            left = "no pair is left"
+            if one.tight:
+                left = difference(one.tight, ablation.confidence, one.tight.pairs)
+            yield f"Without forks that give something away, {one.name}: {left}."

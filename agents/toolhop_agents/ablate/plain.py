@@ -20,6 +20,7 @@ def to_json(ablation: Ablation, found: Result) -> dict[str, JSON]:
         "ablation": ablation.model_dump(mode="json"),
         "rows": [_row(row, ablation.confidence) for row in found.rows],
         "parts": [_part(one, ablation.confidence) for one in found.parts],
+        "leaks": {level: dict(counts) for level, counts in found.leaks.counts.items()},
         "flips": [_discordant(one) for one in found.discordant],
         "savings": [_saving(saving) for saving in found.savings],
         "arms": {
@@ -59,6 +60,8 @@ def _part(one: PartEffect, confidence: float) -> JSON:
         "parts": [part.name.lower() for part in one.parts],
         "planned": one.planned,
         "effect": None if one.effect is None else effect_json(one.effect, confidence),
+        "leaking": one.leaking,
+        "effect_without_leaks": None if one.tight is None else effect_json(one.tight, confidence),
     }
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from toolhop_agents.ablate.contrasts import Arms, Contrast, contrasts
 from toolhop_agents.ablate.design import Ablation
-from toolhop_agents.ablate.parts import PartEffect, part_effects
+from toolhop_agents.ablate.parts import NO_LEAKS, Leaks, PartEffect, part_effects
 from toolhop_env.attempt import Attempt
 from toolhop_env.fork import Failure
 from toolhop_env.measures import Measure
@@ -119,9 +119,10 @@ class Result:
     """Numbers of scored and errored episodes, by arm."""
     parts: Sequence[PartEffect] = ()
     """Effects of the parts that the built-in levels of feedback differ by."""
+    leaks: Leaks = NO_LEAKS
 
 
-def result(ablation: Ablation, arms: Arms, planned: int = 0) -> Result:
+def result(ablation: Ablation, arms: Arms, planned: int = 0, leaks: Leaks = NO_LEAKS) -> Result:
     """Compute the figures of all episodes played so far.
 
     `planned` is the number of episodes per arm (`AblationFolder.planned`).
@@ -138,7 +139,8 @@ def result(ablation: Ablation, arms: Arms, planned: int = 0) -> Result:
         discordant=list(_discordant(measures, found)),
         savings=list(_savings(ablation, arms)),
         arms={name: _counted(attempts) for name, attempts in arms.items()},
-        parts=part_effects(ablation, measures[0], arms, planned) if measures else (),
+        parts=part_effects(ablation, measures[0], arms, planned, leaks) if measures else (),
+        leaks=leaks,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from rich.console import Console
 
 from toolhop_agents.ablate.design import Ablation, Factor
-from toolhop_agents.ablate.parts import PartEffect, sentences
+from toolhop_agents.ablate.parts import PartEffect, leak_sentences, sentences
 from toolhop_agents.ablate.plain import model_calls, path_of
 from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code
 from toolhop_agents.compare.cells import (
@@ -71,6 +71,8 @@ def print_result(
         if row not in rows:
             tables.setdefault((row.contrast.design, row.population), []).append(row)
     for text in headlines(ablation, rows, found.parts):
+        console.print(plain(text))
+    for text in leak_sentences(ablation, found.parts, found.leaks):
         console.print(plain(text))
     console.print()
     _print_effects(console, ablation, rows, same=_take_equal(tables, rows))
