@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON, Returned
 
@@ -80,65 +79,42 @@ def _is_report(value: JSON) -> bool:
     return value is True or (isinstance(value, list | dict) and bool(value))
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """What the fields of a returned error say, without its sentence; empty where they do not."""
-
-    type: str = ""
-    """The tool's own code or type of error."""
-    argument: str = ""
-    allowed: str = ""
-
-
-NOTHING_REPORTED = Reported()
 CODES = ("code", "error_code", "status_code", "error_type", "type", "status")
 """Fields with a code or type of error, as common in HTTP APIs."""
 SENTENCES = frozenset({"error", "errors", "message", "error_message", "exception", "detail"})
 """Fields with words on an error."""
 _ARGUMENTS = ("parameter", "param", "argument", "field")
 _ALLOWED = ("allowed", "allowed_values", "valid_values", "options", "choices", "expected")
-_OUTAGES = frozenset({
-    "408", "429", "500", "502", "503", "504", "timed_out", "out_of_memory", "died", "TimeoutError",
-    "ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError",
-})  # fmt: skip
-"""Codes and types of errors that say nothing of the arguments; numbers are HTTP's (RFC 9110)."""
-_NO_MATCHES = frozenset({"404", "410", "KeyError", "IndexError", "LookupError"})
+_OUTAGES = (
+    "408 429 500 502 503 504 timed_out out_of_memory died TimeoutError ConnectionError "
+    "ConnectionRefusedError ConnectionResetError BrokenPipeError"
+)
+NATURES = {
+    **dict.fromkeys(_OUTAGES.split(), "outage"),
+    **dict.fromkeys(("404", "410", "KeyError", "IndexError", "LookupError"), "no match"),
+}
+"""What a code or a type of error says of the failure; numbers are HTTP's (RFC 9110)."""
 
 
-def reported(value: JSON) -> Reported:
-    """Read the fields of an error that a tool returned, alone or under ``error``.
+def reported(value: JSON) -> dict[str, str]:
+    """Return the ``type`` of an error that a tool returned, the argument (``path``) and what is
+    ``allowed``, from fields of the object or of that under ``error``; empty without such a field.
 
-    A text under ``error`` counts as the type if the message has a field of its own.
+    A text under ``error`` is the type if there is a ``message`` beside it.
     """
     if isinstance(value, list) and len(value) == 1:
         return reported(value[0])
-    if not isinstance(value, dict):
-        return NOTHING_REPORTED
-    inner = value.get("error")
-    fields = {**value, **inner} if isinstance(inner, dict) else value
-    kind = _field(fields, CODES[:-1])
-    if not kind and isinstance(inner, str) and isinstance(value.get("message"), str):
-        kind = inner
-    return Reported(kind, _field(fields, _ARGUMENTS), _field(fields, _ALLOWED))
-
-
-def nature(code: str, kind: str) -> str:
-    """Say whether a failure is an outage or a lookup without a match; empty if neither is known."""
-    if {code, kind} & _OUTAGES:
-        return "outage"
-    return "no match" if kind in _NO_MATCHES else ""
+    outer = value if isinstance(value, dict) else {}
+    inner = outer.get("error")
+    fields = {**outer, **inner} if isinstance(inner, dict) else outer
+    named = inner if isinstance(inner, str) and isinstance(outer.get("message"), str) else ""
+    kind = _field(fields, CODES[:-1]) or named
+    return {"type": kind, "path": _field(fields, _ARGUMENTS), "allowed": _field(fields, _ALLOWED)}
 
 
 def _field(fields: Mapping[str, JSON], names: Sequence[str]) -> str:
     """Return the first of these fields that has a value, as text."""
-    for name in names:
-        value = fields.get(name)
-        if isinstance(value, list):
-            return ", ".join(map(_text, value))
-        if value is not None and value != "":
-            return _text(value)
-    return ""
-
-
-def _text(value: JSON) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    value = next((fields[name] for name in names if fields.get(name) not in (None, "")), "")
+    parts = value if isinstance(value, list) else [value]
+    texts = (one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in parts)
+    return ", ".join(texts)

@@ -10,14 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import assert_never
 
-from toolhop_env.levels import (
-    MINIMAL_TEXT,
-    Level,
-    Template,
-    Verbosity,
-    opening,
-    partial_text,
-)
+from toolhop_env.levels import MINIMAL_TEXT, Level, Template, Verbosity, opening, partial_text
 from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
 from toolhop_sandbox.outcome import (
     Died,
@@ -30,7 +23,7 @@ from toolhop_sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
-from toolhop_tools.failures import NOTHING_REPORTED, nature, reported, result_value, tells_of_error
+from toolhop_tools.failures import NATURES, reported, result_value, tells_of_error
 
 __all__ = [
     "MINIMAL_TEXT",
@@ -118,10 +111,10 @@ def _values(
 
 def _of_tool(code: ErrorCode, outcome: Outcome | None) -> dict[str, str]:
     """Return what structured data tells of a tool's own failure."""
-    told = reported(result_value(outcome)) if isinstance(outcome, Returned) else NOTHING_REPORTED
-    kind = outcome.error if isinstance(outcome, Raised) else told.type
-    fault = ", ".join(part for part in (code.value, kind, nature(code.value, kind)) if part)
-    return {"fault": fault, "path": told.argument, "allowed": told.allowed}
+    told = reported(result_value(outcome) if isinstance(outcome, Returned) else None)
+    kind = outcome.error if isinstance(outcome, Raised) else told["type"]
+    nature = NATURES.get(kind) or NATURES.get(code)
+    return {**told, "fault": ", ".join(part for part in (code.value, kind, nature) if part)}
 
 
 def error_code(verdict: Call | Rejected, outcome: Outcome | None) -> ErrorCode | None:

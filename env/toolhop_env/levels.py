@@ -85,12 +85,7 @@ _PADDING = (
 
 
 def partial_text(level: Level, values: Mapping[str, str]) -> str:
-    """Return what a built-in level says of a failed call.
-
-    Args:
-        level: the level.
-        values: a value for each of `PLACES`.
-    """
+    """Return what a built-in level says of a failed call; `values` are those of `PLACES`."""
     if Part.PROSE in PARTS[level]:
         return values["detailed"]
     message, start = values["detailed"], values["opening"]
@@ -140,6 +135,9 @@ _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 _SECTIONS = re.compile(r"\[rejected\]\n(.*?)\n\[failed\]\n(.*)", re.DOTALL)
 
 
+TAKEN = "the level {!r} is built in; give the template another name"
+
+
 class LevelError(ValueError):
     """An unusable feedback level; the message says why and what is allowed."""
 
@@ -156,8 +154,9 @@ class Template:
     text: str
 
     def __post_init__(self) -> None:
+        # Stored templates may have the name of a newer level.
         if self.name in {Level.DETAILED, Level.MINIMAL}:
-            raise _taken(self.name)
+            raise LevelError(TAKEN.format(self.name))
         if not _NAME.fullmatch(self.name):
             raise LevelError(
                 f"{self.name!r} cannot name a level: give up to 40 letters, digits, - _ and ."
@@ -213,14 +212,9 @@ def read_template(path: Path, name: str | None = None) -> Template:
             f"{', '.join(f'{{{name}}}' for name in PLACES)}; to say the same of each failed call, "
             "write it under a line [rejected] and again under a line [failed]"
         )
-    # Not checked for stored templates: the first two levels are older than the others.
     if (name or path.stem) in list(Level):
-        raise _taken(name or path.stem)
+        raise LevelError(TAKEN.format(name or path.stem))
     return Template(name or path.stem, text.replace("\r\n", "\n").rstrip("\n"))
-
-
-def _taken(name: str) -> LevelError:
-    return LevelError(f"the level {name!r} is built in; give the template another name")
 
 
 def level_of(text: str) -> Verbosity:

@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolhop_agents.runs.flags import Flag
-from toolhop_agents.runs.settings import MOST_EPOCHS, RunSettings
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.attempt import Key
 from toolhop_env.levels import Template, Verbosity, named
 from toolhop_env.runs.files import file_name
@@ -137,15 +137,12 @@ class Ablation(BaseModel):
                 "a prefix level is for the forked design of the feedback factor: elsewhere no "
                 "turns are shared; leave it out"
             )
-        if self.continuations > 1 and not self.forks:
+        if self.continuations > 1 and not (
+            self.forks and self.base.epochs * self.continuations <= 100_000
+        ):
             raise DesignError(
-                "--continuations is for the forked design of the feedback factor: elsewhere "
-                "nothing is forked; give --epochs"
-            )
-        if self.base.epochs * self.continuations > MOST_EPOCHS:
-            raise DesignError(
-                f"{self.base.epochs:,} epochs of {self.continuations:,} continuations are too "
-                f"many; give at most {MOST_EPOCHS:,} together"
+                f"--continuations {self.continuations} is for the forked design of the feedback "
+                "factor, with at most 100,000 for all epochs of an item; give fewer, or --epochs"
             )
         if self.forks and self.base.keep_thoughts == "off":
             raise DesignError(
@@ -187,9 +184,9 @@ class Ablation(BaseModel):
         found = []
         for prefix in self.played_levels:
             found.append(Arm(prefix))
-            others = [one for one in self.levels if one != prefix or self.continuations > 1]
-            others = others if self.forks else []
-            found += [Arm(level, prefix) for level in others]
+            if self.forks:
+                again = self.continuations > 1
+                found += [Arm(one, prefix) for one in self.levels if again or one != prefix]
         return tuple(found)
 
     def branches(self, key: Key) -> tuple[Key, ...]:

@@ -64,9 +64,6 @@ def _shown(text: str) -> str:
     return str(Perturbation.parse(text))
 
 
-MOST_EPOCHS = 100_000
-
-
 class RunSettings(BaseModel):
     """Settings of a run."""
 
@@ -153,7 +150,7 @@ class RunSettings(BaseModel):
     limit: Annotated[str | None, OfItems("10 for the first ten items, 10-20 for a range.")] = None
     sample_ids: Annotated[tuple[str, ...], OfItems(
         "Items by id; may be repeated.", names=("--sample-id",))] = ()
-    epochs: Annotated[int, Field(ge=1, le=MOST_EPOCHS), OfItems("Times each item is played.")] = 1
+    epochs: Annotated[int, Field(ge=1, le=100_000), OfItems("Times each item is played.")] = 1
     shard: Annotated[tuple[int, int] | None, OfItems(
         "Play only part I of N, every Nth episode; `toolhop merge` joins the parts.",
         metavar="I/N", parse=shard_of)] = None
