@@ -64,10 +64,9 @@ class Contrast:
         if not self.forked:
             return Arm(self.first), Arm(self.second)
         whole = pair.key not in self.failures
+        own = self.prefix if self.continuations == 1 else None
         first, second = (
-            Arm(self.prefix)
-            if whole or (level == self.prefix and self.continuations == 1)
-            else Arm(level, self.prefix)
+            Arm(self.prefix) if whole or level == own else Arm(level, self.prefix)
             for level in (self.first, self.second)
         )
         return first, second

@@ -11,7 +11,7 @@ from toolhop_agents.ablate.design import Ablation, Factor
 from toolhop_agents.compare.cells import difference, effect
 from toolhop_env.attempt import Key
 from toolhop_env.leaks import Leak
-from toolhop_env.levels import PARTS, Level, Part, added
+from toolhop_env.levels import PARTS, Part, added
 from toolhop_env.measures import Measure
 from toolhop_env.pairs.line import Line, Options, corrected, line
 from toolhop_env.pairs.pair import Pair
@@ -59,17 +59,10 @@ class PartEffect:
 
 def steps(ablation: Ablation) -> Levels:
     """Return each built-in level after the largest other level that it contains."""
-    if ablation.factor is not Factor.FEEDBACK:
-        return []
-    contained = {
-        level: [other for other in ablation.levels if added(other, level)]
-        for level in ablation.levels
-    }
-    return [
-        (max(others, key=lambda name: len(PARTS[Level(name)])), level)
-        for level, others in contained.items()
-        if others
-    ]
+    levels = ablation.levels if ablation.factor is Factor.FEEDBACK else ()
+    contained = ((level, [one for one in levels if added(one, level)]) for level in levels)
+    size = {level.value: len(parts) for level, parts in PARTS.items()}
+    return [(max(others, key=size.__getitem__), level) for level, others in contained if others]
 
 
 def part_effects(
@@ -88,8 +81,8 @@ def part_effects(
             for (prefix, key), pair in pairs.items()
             if not {(prefix, first, key), (prefix, second, key)} & leaks.forks
         ]
-        tight, leaking = line(measure, left, options), len(pairs) - len(left)
-        more = added(first, second)
+        tight, more = line(measure, left, options), added(first, second)
+        leaking = len(pairs) - len(left)
         parts.append(PartEffect(first, second, more, one, wanted, tight, leaking))
     return parts
 
@@ -97,16 +90,11 @@ def part_effects(
 def _chosen(
     ablation: Ablation, found: Sequence[Contrast], levels: tuple[str, str]
 ) -> tuple[Mapping[tuple[str, Key], Pair], int]:
-    """Return the pairs of two levels by prefix level and key, and their number if none were
-    lost.
-    """
+    """Return the pairs of two levels by prefix level and key, and their planned number."""
     own = [one for one in found if (one.first, one.second) == levels]
     own = [one for one in own if one.forked] if ablation.forks else own[:1]
-    pairs = {
-        (one.prefix, pair.key): pair
-        for one in own
-        for pair in (one.failed if ablation.forks else one.pairs)
-    }
+    groups = ((one.prefix, one.failed if one.forked else one.pairs) for one in own)
+    pairs = {(prefix, pair.key): pair for prefix, group in groups for pair in group}
     return pairs, len(pairs) + sum(one.left_out for one in own)
 
 
@@ -116,25 +104,21 @@ def sentences(ablation: Ablation, found: Sequence[PartEffect]) -> Iterator[str]:
     if ablation.forks:
         of = f"episodes with a failed call, forked under {', '.join(ablation.played_levels)}"
     for one in found:
-        what = f"{one.name[0].upper()}{one.name[1:]}"
-        if one.effect is None:
-            yield f"{what}: there is no pair to compare."
-        else:
-            yield effect(one.effect, ablation.confidence, what=what, of=of, planned=one.planned)
+        what, line = f"{one.name[0].upper()}{one.name[1:]}", one.effect
+        said = line and effect(line, ablation.confidence, what=what, of=of, planned=one.planned)
+        yield said or f"{what}: there is no pair to compare."
 
 
 def leak_sentences(ablation: Ablation, found: Sequence[PartEffect], leaks: Leaks) -> Iterator[str]:
     """Yield what messages of each level leak, and the effects without the forks that leak."""
     shares = []
     for level, counts in leaks.counts.items():
-        kinds = ", ".join(f"{kind} {counts[kind]}" for kind in Leak if counts[kind])
-        share = f"{level} {counts['leaking']} of {counts['messages']}"
-        shares.append(f"{share} ({kinds})" if kinds else share)
+        kinds = ", ".join(f"{kind} {counts[kind]}" for kind in Leak if counts[kind]) or "none"
+        shares.append(f"{level} {counts['leaking']} of {counts['messages']} ({kinds})")
     if shares:
         yield f"Messages that give away what stands nowhere before: {'; '.join(shares)}."
     for one in found:
         if one.leaking:
-            left = "no pair is left"
-            if one.tight:
-                left = difference(one.tight, ablation.confidence, one.tight.pairs)
+            line = one.tight
+            left = difference(line, ablation.confidence, line.pairs) if line else "no pair is left"
             yield f"Without forks that give something away, {one.name}: {left}."

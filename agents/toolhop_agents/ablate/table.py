@@ -88,16 +88,12 @@ def headlines(
 ) -> Iterator[str]:
     """Yield sentences on the leading measure: what changed, and how certain it is.
 
-    If the levels differ by several parts, the sentences are on these, and on levels without parts.
-
-    Args:
-        ablation: the ablation's settings.
-        rows: rows from `main_rows`.
-        parts: effects of the parts.
+    `rows` are those of `main_rows`. If the levels differ by several `parts`, the sentences are on
+    these, and on levels of one's own.
     """
-    if several := len(parts) > 1:
-        yield from sentences(ablation, parts)
-    named = {level for one in parts for level in (one.first, one.second)} if several else set()
+    parts = parts if len(parts) > 1 else ()
+    yield from sentences(ablation, parts)
+    named = {level for one in parts for level in (one.first, one.second)}
     rows = [row for row in rows if not {row.contrast.first, row.contrast.second} <= named]
     if not rows:
         return
