@@ -31,7 +31,7 @@ class Leak(StrEnum):
     """A number, a quoted text or a field in the tool's report of its own failure."""
 
 
-_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
+_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|.)")
 _QUOTED = re.compile(r"(?<!\w)([\"'`])(.+?)\1(?!\w)")
 
 
@@ -60,7 +60,7 @@ def _gold(item: Item) -> Iterator[tuple[Leak, JSON]]:
 
 def _reported(call: Called) -> Iterator[JSON]:
     """Yield the values in a tool's report of its own failure."""
-    report = call.outcome.message if isinstance(call.outcome, Raised) else None
+    report: JSON = call.outcome.message if isinstance(call.outcome, Raised) else None
     report = result_value(call.outcome) if isinstance(call.outcome, Returned) else report
     for path, value in scalars(report):
         key = next((step for step in reversed(path) if isinstance(step, str)), "error")
