@@ -15,9 +15,9 @@ import pytest
 from tests.agents.items import small_item
 from tests.agents.test_ablate import _killed, flags_for, told
 from tests.agents.test_ablate_effect import FAILED, one
-from toolhop_agents.ablate.design import Ablation
+from toolhop_agents.ablate.design import Ablation, Factor
 from toolhop_agents.ablate.folder import AblationFolder
-from toolhop_agents.ablate.parts import sentences, steps
+from toolhop_agents.ablate.parts import PartEffect, sentences, steps
 from toolhop_agents.ablate.result import result
 from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_agents.scripted.model import UNKNOWN
@@ -113,7 +113,13 @@ def test_each_level_is_compared_with_the_largest_that_it_contains() -> None:
 
     assert of("complete", "allowed", "minimal") == [("allowed", "complete"), ("minimal", "allowed")]
     assert of("detailed", "minimal") == [("minimal", "detailed")]
-    assert of("allowed", "placebo") == []
+    assert of("detailed", "minimal", "own") == [("minimal", "detailed"), ("detailed", "own")]
+    assert of("allowed", "placebo") == [("allowed", "placebo")]
+    assert list(steps(Ablation(factor=Factor.MODE, levels=("free", "direct")))) == []
+    apart = PartEffect("detailed", "own", (), None, 0)
+    assert apart.name == "feedback detailed → own"
+    both = PartEffect("minimal", "location", (Part.CODE, Part.LOCATION), None, 0)
+    assert both.name == "the code and the argument (minimal → location)"
 
 
 def test_forks_of_all_prefix_levels_are_one_sample() -> None:

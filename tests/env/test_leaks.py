@@ -81,7 +81,7 @@ PLANTED: dict[str, tuple[frozenset[Leak], set[Leak]]] = {
     "no accents": (audited(Raised("E", "unlike Jorn Utzon")), BOTH),
     "beside marks": (audited(Raised("E", "known: (Jørn Utzon),Gehry")), BOTH),
     "escaped": (audited(returned({"error": "not Jørn Utzon"}, ensure_ascii=True)), BOTH),
-    "escaped twice": (audited(returned({"error": json.dumps("Jørn\nUtzon")})), BOTH),
+    "escaped twice": (audited(returned({"error": json.dumps("Jørn\nUtzon")})), {*BOTH, VALUE}),
     "in a list of an object": (audited(returned({"error": "gone", "allowed": ["Jørn Utzon"]})),
                                {*BOTH, VALUE}),
     "a date": (audited(Raised("E", "it is 1918-04-09")), {RESULT, VALUE}),

@@ -34,11 +34,12 @@ NO_LEAKS = Leaks({}, set())
 
 @dataclass(frozen=True, slots=True)
 class PartEffect:
-    """What one level adds to the largest level that it contains, and the effect of that."""
+    """What one level adds to a smaller one (`steps`), and the effect of that."""
 
     first: str
     second: str
     parts: tuple[Part, ...]
+    """Empty if neither level contains the other."""
     effect: Line | None
     """Effect in the leading measure, corrected for the other parts; None without a pair. Forks of
     all prefix levels are taken together, clustered by item."""
@@ -52,17 +53,23 @@ class PartEffect:
     @property
     def name(self) -> str:
         """The parts and the levels, in words."""
-        *others, last = self.parts
-        what = f"{', '.join(others)} and {last}" if others else str(last)
-        return f"{what} ({self.first} → {self.second})"
+        levels, most = f"{self.first} → {self.second}", ", ".join(self.parts[:-1])
+        what = f"{most} and {self.parts[-1]}" if most else "".join(self.parts)
+        return f"{what} ({levels})" if what else f"feedback {levels}"
 
 
 def steps(ablation: Ablation) -> Levels:
-    """Return each built-in level after the largest other level that it contains."""
-    levels = ablation.levels if ablation.factor is Factor.FEEDBACK else ()
-    contained = ((level, [one for one in levels if added(one, level)]) for level in levels)
-    size = {level.value: len(parts) for level, parts in PARTS.items()}
-    return [(max(others, key=size.__getitem__), level) for level, others in contained if others]
+    """Return each level after the largest other level that it contains, or after the first level
+    if neither contains the other.
+    """
+    found, first = [], ablation.levels[0]
+    for level in ablation.levels if ablation.factor is Factor.FEEDBACK else ():
+        smaller = [one for one in PARTS if one in ablation.levels and added(one, level)]
+        if smaller:
+            found.append((max(smaller, key=lambda one: len(PARTS[one])).value, level))
+        elif level != first and not added(level, first):
+            found.append((first, level))
+    return found
 
 
 def part_effects(

@@ -88,14 +88,10 @@ def headlines(
 ) -> Iterator[str]:
     """Yield sentences on the leading measure: what changed, and how certain it is.
 
-    `rows` are those of `main_rows`. If the levels differ by several `parts`, the sentences are on
-    these, and on levels of one's own.
+    `rows` are those of `main_rows`. If there are several `parts`, the sentences are on these.
     """
-    parts = parts if len(parts) > 1 else ()
-    yield from sentences(ablation, parts)
-    named = {level for one in parts for level in (one.first, one.second)}
-    rows = [row for row in rows if not {row.contrast.first, row.contrast.second} <= named]
-    if not rows:
+    if len(parts) > 1:
+        yield from sentences(ablation, parts)
         return
     lead, confidence = [row for row in rows if row.measure == rows[0].measure], ablation.confidence
     for second in dict.fromkeys(row.contrast.second for row in lead):
