@@ -130,12 +130,10 @@ PLACES: Mapping[str, str] = {
 """Placeholders of a template, with their meaning."""
 MOST_CHARS = 4000
 """Maximum length of a template in characters; it is part of every trace played under it."""
+_TAKEN = "the level {!r} is built in; give the template another name"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 _SECTIONS = re.compile(r"\[rejected\]\n(.*?)\n\[failed\]\n(.*)", re.DOTALL)
-
-
-TAKEN = "the level {!r} is built in; give the template another name"
 
 
 class LevelError(ValueError):
@@ -156,7 +154,7 @@ class Template:
     def __post_init__(self) -> None:
         # Stored templates may have the name of a newer level.
         if self.name in {Level.DETAILED, Level.MINIMAL}:
-            raise LevelError(TAKEN.format(self.name))
+            raise LevelError(_TAKEN.format(self.name))
         if not _NAME.fullmatch(self.name):
             raise LevelError(
                 f"{self.name!r} cannot name a level: give up to 40 letters, digits, - _ and ."
@@ -213,7 +211,7 @@ def read_template(path: Path, name: str | None = None) -> Template:
             "write it under a line [rejected] and again under a line [failed]"
         )
     if (name or path.stem) in list(Level):
-        raise LevelError(TAKEN.format(name or path.stem))
+        raise LevelError(_TAKEN.format(name or path.stem))
     return Template(name or path.stem, text.replace("\r\n", "\n").rstrip("\n"))
 
 
