@@ -53,15 +53,12 @@ class PartEffect:
     @property
     def name(self) -> str:
         """The parts and the levels, in words."""
-        levels, most = f"{self.first} → {self.second}", ", ".join(self.parts[:-1])
-        what = f"{most} and {self.parts[-1]}" if most else "".join(self.parts)
-        return f"{what} ({levels})" if what else f"feedback {levels}"
+        levels = f"{self.first} → {self.second}"
+        return f"{' and '.join(self.parts)} ({levels})" if self.parts else f"feedback {levels}"
 
 
 def steps(ablation: Ablation) -> Levels:
-    """Return each level after the largest other level that it contains, or after the first level
-    if neither contains the other.
-    """
+    """Return each level after the largest that it contains, else after the first one."""
     found, first = [], ablation.levels[0]
     for level in ablation.levels if ablation.factor is Factor.FEEDBACK else ():
         smaller = [one for one in PARTS if one in ablation.levels and added(one, level)]

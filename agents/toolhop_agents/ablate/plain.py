@@ -54,14 +54,12 @@ def _row(row: Row, confidence: float) -> JSON:
 
 
 def _part(one: PartEffect, confidence: float) -> JSON:
+    parts: JSON = [part.name.lower() for part in one.parts]
+    effects = {"effect": one.effect, "effect_without_leaks": one.tight}
     return {
-        "first": one.first,
-        "second": one.second,
-        "parts": [part.name.lower() for part in one.parts],
-        "planned": one.planned,
-        "effect": None if one.effect is None else effect_json(one.effect, confidence),
-        "leaking": one.leaking,
-        "effect_without_leaks": None if one.tight is None else effect_json(one.tight, confidence),
+        **{"first": one.first, "second": one.second, "parts": parts},
+        **{name: line and effect_json(line, confidence) for name, line in effects.items()},
+        **{"planned": one.planned, "leaking": one.leaking},
     }
 
 
