@@ -1,8 +1,7 @@
 """Leak audit: what the feedback to failed calls gives away.
 
-A value leaks if a message holds it and nothing before does: not the prompt, the tools' documents,
-an earlier message, or the call itself. Texts are compared word by word, ignoring case and accents;
-numbers by value.
+A value leaks if a message holds it and neither the prompt, the tools' documents, an earlier message
+nor the call itself does. Words are compared without case and accents, and numbers by value.
 """
 
 from __future__ import annotations

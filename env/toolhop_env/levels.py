@@ -1,8 +1,7 @@
 """Verbosity of the feedback to failed calls: built-in levels, and templates.
 
-ToolHop compares two levels, detailed and minimal. The others take the difference apart: each is
-minimal feedback and a line for each of its parts (`PARTS`), and most say all that a smaller level
-says and one part more. So the effect of a part is a difference of two levels.
+ToolHop compares detailed and minimal. The other levels are minimal feedback and a line for each of
+their parts (`PARTS`), so that the effect of a part is the difference of two levels.
 
 A template is a text with placeholders in braces, such as ``{tool} failed: {code}``. `PLACES` lists
 the placeholders; any other word in braces is an error. Other braces are left alone, so a template

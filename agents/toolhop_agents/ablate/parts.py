@@ -24,9 +24,8 @@ class Leaks:
     counts: Mapping[str, Counter[str]]
     """By level: ``messages``, those ``leaking``, and those that leak each kind of value."""
     forks: set[tuple[str, str, Key]]
-    """Prefix level, level and branch wherever the feedback to the fork's own turn leaks. Later
-    turns are not looked at: whether they fail depends on the level, so to leave forks out by them
-    would bias the effect."""
+    """Prefix level, level and branch wherever feedback in the fork's own turn leaks. Which later
+    calls fail depends on the level, so that leaving forks out by these would bias the effect."""
 
 
 NO_LEAKS = Leaks({}, set())

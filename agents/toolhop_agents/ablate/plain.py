@@ -54,12 +54,16 @@ def _row(row: Row, confidence: float) -> JSON:
 
 
 def _part(one: PartEffect, confidence: float) -> JSON:
-    parts: JSON = [part.name.lower() for part in one.parts]
-    effects = {"effect": one.effect, "effect_without_leaks": one.tight}
+    lines = (one.effect, one.tight)
+    effect, tight = (None if line is None else effect_json(line, confidence) for line in lines)
     return {
-        **{"first": one.first, "second": one.second, "parts": parts},
-        **{name: line and effect_json(line, confidence) for name, line in effects.items()},
-        **{"planned": one.planned, "leaking": one.leaking},
+        "first": one.first,
+        "second": one.second,
+        "parts": [part.name.lower() for part in one.parts],
+        "planned": one.planned,
+        "effect": effect,
+        "leaking": one.leaking,
+        "effect_without_leaks": tight,
     }
 
 
