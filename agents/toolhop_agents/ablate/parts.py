@@ -116,8 +116,9 @@ def leak_sentences(ablation: Ablation, found: Sequence[PartEffect], leaks: Leaks
     """Yield what messages of each level leak, and the effects without the forks that leak."""
     shares = []
     for level, counts in leaks.counts.items():
-        kinds = ", ".join(f"{kind} {counts[kind]}" for kind in Leak if counts[kind]) or "none"
-        shares.append(f"{level} {counts['leaking']} of {counts['messages']} ({kinds})")
+        kinds = ", ".join(f"{kind} {counts[kind]}" for kind in Leak if counts[kind])
+        share = f"{level} {counts['leaking']} of {counts['messages']}"
+        shares.append(f"{share} ({kinds})" if kinds else share)
     if shares:
         yield f"Messages that give away what stands nowhere before: {'; '.join(shares)}."
     for one in found:
