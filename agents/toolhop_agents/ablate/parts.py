@@ -102,7 +102,7 @@ def _chosen(
 
 
 def sentences(ablation: Ablation, found: Sequence[PartEffect]) -> Iterator[str]:
-    """Yield what is known of the effect of each part."""
+    """Yield a sentence on each part."""
     of = "all episodes"
     if ablation.forks:
         of = f"episodes with a failed call, forked under {', '.join(ablation.played_levels)}"
@@ -117,8 +117,8 @@ def leak_sentences(ablation: Ablation, found: Sequence[PartEffect], leaks: Leaks
     shares = []
     for level, counts in leaks.counts.items():
         kinds = ", ".join(f"{kind} {counts[kind]}" for kind in Leak if counts[kind])
-        share = f"{level} {counts['leaking']} of {counts['messages']}"
-        shares.append(f"{share} ({kinds})" if kinds else share)
+        share = f"{level} {counts['leaking']} of {counts['messages']} ({kinds})"
+        shares.append(share.removesuffix(" ()"))
     if shares:
         yield f"Messages that give away what stands nowhere before: {'; '.join(shares)}."
     for one in found:

@@ -115,7 +115,7 @@ class Result:
     rows: Sequence[Row]
     discordant: Sequence[Discordant]
     savings: Sequence[Saving]
-    """Empty with several continuations, of which no other design plays the like."""
+    """Empty with several continuations."""
     arms: Mapping[str, tuple[int, int]]
     """Numbers of scored and errored episodes, by arm."""
     parts: Sequence[PartEffect] = ()
