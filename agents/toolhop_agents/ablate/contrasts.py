@@ -78,8 +78,7 @@ def contrasts(
 
     `planned` is the number of episodes per arm, including those that have not begun. By default,
     the first level is `compared` with each other. Feedback has one comparison per prefix level and
-    design; the independent one needs both levels played from the start. Other factors have only
-    one.
+    design; the independent one needs both levels played from the start. Other factors have one.
     """
     compared = compared or [(ablation.levels[0], level) for level in ablation.levels[1:]]
     mode = "" if ablation.factor is Factor.MODE else None
