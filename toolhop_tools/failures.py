@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON, Returned
 
@@ -76,3 +77,44 @@ def _is_report(value: JSON) -> bool:
     if isinstance(value, str):
         return value.strip().casefold() not in _NO_ERROR
     return value is True or (isinstance(value, list | dict) and bool(value))
+
+
+CODES = ("code", "error_code", "status_code", "error_type", "type", "status")
+"""Fields with a code or type of error, as common in HTTP APIs."""
+SENTENCES = frozenset({"error", "errors", "message", "error_message", "exception", "detail"})
+"""Fields with words on an error."""
+_ARGUMENTS = ("parameter", "param", "argument", "field")
+_ALLOWED = ("allowed", "allowed_values", "valid_values", "options", "choices", "expected")
+_OUTAGES = (
+    "408 429 500 502 503 504 timed_out out_of_memory died TimeoutError ConnectionError "
+    "ConnectionRefusedError ConnectionResetError BrokenPipeError"
+)
+NATURES = {
+    **dict.fromkeys(_OUTAGES.split(), "outage"),
+    **dict.fromkeys(("404", "410", "KeyError", "IndexError", "LookupError"), "no match"),
+}
+"""What a code or a type of error says of the failure; numbers are HTTP's (RFC 9110)."""
+
+
+def reported(value: JSON) -> dict[str, str]:
+    """Return the ``type`` of an error that a tool returned, the argument (``path``) and what is
+    ``allowed``, from fields of the object or of that under ``error``; empty without such a field.
+
+    A text under ``error`` is the type if there is a ``message`` beside it.
+    """
+    if isinstance(value, list) and len(value) == 1:
+        return reported(value[0])
+    outer = value if isinstance(value, dict) else {}
+    inner = outer.get("error")
+    fields = {**outer, **inner} if isinstance(inner, dict) else outer
+    named = inner if isinstance(inner, str) and isinstance(outer.get("message"), str) else ""
+    kind = _field(fields, CODES[:-1]) or named
+    return {"type": kind, "path": _field(fields, _ARGUMENTS), "allowed": _field(fields, _ALLOWED)}
+
+
+def _field(fields: Mapping[str, JSON], names: Sequence[str]) -> str:
+    """Return the first of these fields that has a value, as text."""
+    value = next((fields[name] for name in names if fields.get(name) not in (None, "")), "")
+    parts = value if isinstance(value, list) else [value]
+    texts = (one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in parts)
+    return ", ".join(texts)

@@ -6,10 +6,11 @@ only says that something did. The texts here are ours; success reads the same at
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import assert_never
 
-from toolhop_env.levels import Level, Template, Verbosity
+from toolhop_env.levels import MINIMAL_TEXT, Level, Template, Verbosity, opening, partial_text
 from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
 from toolhop_sandbox.outcome import (
     Died,
@@ -22,7 +23,7 @@ from toolhop_sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
-from toolhop_tools.failures import result_value, tells_of_error
+from toolhop_tools.failures import NATURES, reported, result_value, tells_of_error
 
 __all__ = [
     "MINIMAL_TEXT",
@@ -49,9 +50,6 @@ class Feedback:
         """Whether the call succeeded."""
         return self.error is None
 
-
-MINIMAL_TEXT = "The call failed."
-"""The whole text of minimal feedback, whatever failed."""
 
 _CODE_BY_KIND = {
     "raised": ErrorCode.RAISED,
@@ -81,30 +79,42 @@ def render(
         text = _failure(name, outcome)
     if code is None or level is Level.DETAILED:
         return Feedback(text, code)
+    values = _values(code, name, verdict, text, outcome)
     if isinstance(level, Template):
-        filled = level.fill(
-            _values(code, name, verdict, text), rejected=isinstance(verdict, Rejected)
-        )
+        filled = level.fill(values, rejected=isinstance(verdict, Rejected))
         return Feedback(filled or MINIMAL_TEXT, code)
-    return Feedback(MINIMAL_TEXT, code)
+    return Feedback(partial_text(level, values), code)
 
 
-def _values(code: ErrorCode, name: str, verdict: Call | Rejected, text: str) -> dict[str, str]:
+def _values(
+    code: ErrorCode, name: str, verdict: Call | Rejected, text: str, outcome: Outcome | None
+) -> dict[str, str]:
     """Return the values of `levels.PLACES` for a template; `text` is the detailed feedback."""
-    values = {"code": code.value, "tool": name, "detailed": text}
+    values = {"code": code.value, "tool": name, "detailed": text, "opening": opening(text)}
     if isinstance(verdict, Call):
-        empty = dict.fromkeys(("problems", "problem", "path", "given", "allowed"), "")
-        return {**values, **empty, "message": text}
-    first = verdict.problems[0]
+        empty = dict.fromkeys(("problems", "problem", "given", "suggestion"), "")
+        return {**values, **empty, **_of_tool(code, outcome), "message": text}
+    first, fixed = verdict.problems[0], verdict.repair
+    call = {"name": fixed.tool, "arguments": fixed.arguments} if fixed else None
     return {
         **values,
+        "fault": code.value,
         "problems": problems_text(name, verdict),
         "problem": _sentence(name, first),
         "path": first.path,
         "given": first.given,
         "allowed": first.allowed,
+        "suggestion": json.dumps(call, ensure_ascii=False) if call else "",
         "message": "",
     }
+
+
+def _of_tool(code: ErrorCode, outcome: Outcome | None) -> dict[str, str]:
+    """Return what structured data tells of a tool's own failure."""
+    told = reported(result_value(outcome) if isinstance(outcome, Returned) else None)
+    kind = outcome.error if isinstance(outcome, Raised) else told["type"]
+    nature = NATURES.get(kind) or NATURES.get(code)
+    return {**told, "fault": ", ".join(part for part in (code.value, kind, nature) if part)}
 
 
 def error_code(verdict: Call | Rejected, outcome: Outcome | None) -> ErrorCode | None:

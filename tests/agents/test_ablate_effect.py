@@ -18,7 +18,7 @@ from toolhop_agents.ablate.design import Ablation, Arm, Design, Factor
 from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import Result, broken_down, code, hop, result, rows_of
 from toolhop_agents.ablate.table import print_result
-from toolhop_env.attempt import Attempt, attempt_of
+from toolhop_env.attempt import Attempt, Key, attempt_of
 from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
 from toolhop_env.fork import Failure
 from toolhop_env.measures import Measure, Unit
@@ -166,3 +166,35 @@ def test_a_lead_that_is_a_mean_has_no_shares_of_discordant_pairs() -> None:
     (line, *_) = [line for line in text.splitlines() if line.startswith("detailed")]
     assert line.split()[:7] == ["detailed", "grade", "9", "5.00", "3.56", "-", "-"]
     assert "grade goes from 5.00 to 3.56, a difference of -1.44 (95 % interval" in text
+
+
+def test_continuations_are_pairs_within_a_fork_and_clustered_by_item() -> None:
+    ablation = Ablation(prefix_levels=("detailed",), continuations=3)
+    assert [arm.name for arm in ablation.arms] == [
+        "detailed", "detailed-then-detailed", "detailed-then-minimal",
+    ]  # fmt: skip
+    assert [ablation.settings(arm).epochs for arm in ablation.arms] == [1, 3, 3]
+    base = [one(1, False, FAILED), one(2, True), errored(3), one(4, True, FAILED)]
+
+    def branches(*right: bool) -> list[Attempt]:
+        return [replace(one(1, was, FAILED), epoch=n) for n, was in enumerate(right, start=1)]
+
+    arms = {
+        "detailed": base,
+        "detailed-then-detailed": branches(True, True, False),
+        "detailed-then-minimal": branches(False, True, False),
+    }
+    (found,) = contrasts(ablation, arms)
+    # The base's own end counts at no level: all levels are played on alike.
+    (row, *_) = result(ablation, arms).rows
+    assert row.effect is not None
+    assert (row.effect.pairs, row.effect.items) == (3, 1)
+    assert (row.effect.lost, row.effect.gained) == (1, 0)
+    assert [(pair.key.item, pair.key.epoch) for pair in found.pairs] == [
+        ("1", 1), ("1", 2), ("1", 3), ("2", 1), ("2", 2), ("2", 3),
+    ]  # fmt: skip
+    # Three for the errored episode, and three for the fork that was not played on.
+    assert found.left_out == 6
+    assert found.arms(found.pairs[0]) == tuple(Arm(level, "detailed") for level in ablation.levels)
+    assert found.arms(found.pairs[3]) == (Arm("detailed"), Arm("detailed"))
+    assert ablation.branches(Key("1", "free", 2)) == tuple(Key("1", "free", n) for n in (4, 5, 6))

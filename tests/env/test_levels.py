@@ -13,17 +13,20 @@ from tests.env.made import called, started
 from toolhop_env.feedback import MINIMAL_TEXT, render
 from toolhop_env.levels import (
     MOST_CHARS,
+    PARTS,
     PLACES,
     Level,
     LevelError,
+    Part,
     Template,
     Verbosity,
+    added,
     level_of,
     read_template,
 )
 from toolhop_env.trace import FeedbackSet, Trace, from_lines, to_line
-from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
-from toolhop_sandbox.outcome import Outcome, Raised, Returned
+from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected, Repair
+from toolhop_sandbox.outcome import Outcome, Raised, Returned, TimedOut
 
 REJECTED = Rejected(
     (
@@ -129,3 +132,74 @@ def test_traces_hold_the_level_with_its_text(level: Verbosity) -> None:
     assert shown == (
         level.value if isinstance(level, Level) else {"name": "own", "text": level.text}
     )
+
+
+RAN: dict[str, tuple[Outcome, str, str, str]] = {
+    # outcome, fault, argument, allowed
+    "raised": (Raised("KeyError", "'x'"), "raised, KeyError, no match", "", ""),
+    "outage": (TimedOut(2.5), "timed_out, outage", "", ""),
+    "fields": (
+        Returned('{"error": "no such year", "code": 404, "param": "year", "allowed": [1, 2]}'),
+        "returned_error, 404, no match",
+        "year",
+        "1, 2",
+    ),
+    "inner": (
+        Returned('[{"error": {"type": "Busy", "field": "unit", "options": ["m", "km"]}}]'),
+        "returned_error, Busy",
+        "unit",
+        "m, km",
+    ),
+    "type": (Returned('{"error": "busy", "message": "no"}'), "returned_error, busy", "", ""),
+    "sentence": (Returned('"Error: year must be one of 1, 2"'), "returned_error", "", ""),
+}
+
+
+@pytest.mark.parametrize("name", RAN)
+def test_levels_of_a_tools_own_failure_read_its_fields_and_never_its_sentence(name: str) -> None:
+    outcome, fault, argument, allowed = RAN[name]
+    lines = [f"{MINIMAL_TEXT}\nCode: {fault}"]
+    lines += [f"Argument: {argument}"] if argument else []
+    lines += [f"Allowed: {allowed}"] if allowed else []
+    assert render(Level.ALLOWED, "f", CALL, outcome).text == "\n".join(lines)
+    assert render(Level.CODE, "f", CALL, outcome).text == lines[0]
+    # A tool's own failure cannot be repaired by its schema.
+    assert render(Level.SUGGESTION, "f", CALL, outcome).text == "\n".join(lines)
+
+
+def test_a_rejected_call_is_said_part_by_part() -> None:
+    verdict = replace(REJECTED, repair=Repair("f", {"year": 5}, ("type_converted",)))
+    texts = {level: render(level, "f", verdict, None).text for level in Level}
+    assert texts[Level.SUGGESTION] == (
+        "The call failed.\nCode: missing_argument\nArgument: year\nAllowed: a value\n"
+        'Suggestion: {"name": "f", "arguments": {"year": 5}}'
+    )
+    assert texts[Level.COMPLETE] == f"{texts[Level.ALLOWED]}\nMessage: {texts[Level.DETAILED]}"
+    assert render(Level.SUGGESTION, "f", REJECTED, None).text == texts[Level.ALLOWED]
+
+
+@given(st.text(max_size=300))
+def test_each_level_says_all_of_the_levels_that_it_contains(message: str) -> None:
+    texts = {level: render(level, "f", CALL, Raised("E", message)).text for level in Level}
+    pairs = [(one, other) for one in Level for other in Level if added(one, other)]
+    contained = [pair for pair in pairs if pair[1] is not Level.DETAILED]
+    assert len(contained) == 20
+    assert all(texts[other].startswith(texts[one]) for one, other in contained)
+    longest = max(len(texts[Level.DETAILED]), len(MINIMAL_TEXT))
+    assert len(texts[Level.PLACEBO]) in {longest, len(MINIMAL_TEXT)}
+    assert longest == len(texts[Level.PLACEBO]) or longest <= len(MINIMAL_TEXT) + 1
+    assert texts[Level.COMPLETE].endswith(texts[Level.DETAILED])
+
+
+def test_every_level_has_its_parts_and_every_part_a_level_that_adds_it_alone() -> None:
+    assert set(PARTS) == set(Level)
+    alone = {parts for one in Level for other in Level if len(parts := added(one, other)) == 1}
+    assert alone == {(part,) for part in Part}
+    assert added("own", "detailed") == added("detailed", "allowed") == ()
+
+
+def test_a_stored_template_may_bear_the_name_of_a_newer_level(tmp_path: Path) -> None:
+    assert Template("code", "{code}").name == "code"
+    (tmp_path / "code").write_text("{code}", encoding="utf-8")
+    with pytest.raises(LevelError, match="built in"):
+        level_of(str(tmp_path / "code"))

@@ -491,8 +491,9 @@ def test_an_ablation_is_drawn(driver: Chrome, ablation: Path, tmp_path: Path) ->
     cells = page.texts(f"{section} table:first-of-type tbody tr:first-child td")
     assert cells[:3] == ["detailed, minimal", "strict %", "2"], "what two prefixes share is one row"
     folder = AblationFolder.open(ablation)
-    found = result(folder.ablation, folder.episodes(), folder.planned()).rows
-    said = list(headlines(folder.ablation, main_rows(folder.ablation, found)))
+    found = result(folder.ablation, folder.episodes(), folder.planned())
+    main = main_rows(folder.ablation, found.rows)
+    said = list(headlines(folder.ablation, main, found.parts))
     assert page.texts(".heading .effect") == said
     assert said[0].startswith("Feedback detailed → minimal: strict goes from 100.0 to 0.0 per cent")
     assert "agentscript" in page.texts(".heading .settings div")

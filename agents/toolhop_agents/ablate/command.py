@@ -56,7 +56,7 @@ from toolhop_env.trace import Event
 from toolhop_tools.errors import counted
 from toolhop_tools.scenarios.label import Scenario
 
-DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "confidence")
+DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "continuations", "confidence")
 """Flags that define the comparison."""
 OWN = {Factor.FEEDBACK: "feedback", Factor.MODE: "modes", Factor.TOOLS: "perturbation"}
 """The run setting that a factor's level determines, by factor."""
@@ -296,7 +296,8 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
 def _print(ended: Conducted, most: int, *, full: bool, as_json: bool) -> int:
     """Print the figures, and return the number of errored episodes."""
     ablation = ended.folder.ablation
-    found = result(ablation, ended.folder.episodes(), ended.folder.planned())
+    folder = ended.folder
+    found = result(ablation, folder.episodes(), folder.planned(), folder.leaks())
     errored = sum(errored for _, errored in found.arms.values())
     if not as_json:
         print_result(table_console(), ablation, found, most=most, full=full)

@@ -169,14 +169,15 @@ def _changed(store: RunStore, settings: RunSettings) -> dict[str, JSON]:
 
 
 def _parents(folder: AblationFolder, arm: Arm) -> Parents:
-    """Return the parent of each branch, by episode."""
+    """Return the parent of each branch, by the branch's key."""
     store = folder.store(arm.base)
     if store is None:
         raise StoreError(f"{folder.path} has no {arm.base.name}, which {arm.name} resumes from")
     return {
-        key: (store, one)
+        branch: (store, one)
         for key, one in by_key(store.attempts()).items()
         if one.failure is not None and not one.errored
+        for branch in folder.ablation.branches(key)
     }
 
 

@@ -21,6 +21,8 @@ from toolhop_env.pairs.pair import Pair, by_key, join
 Arms: TypeAlias = Mapping[str, Sequence[Attempt]]
 """Attempts by name of the arm, without arms that have not begun."""
 AttemptsByKey: TypeAlias = Mapping[Key, Attempt]
+Levels: TypeAlias = Sequence[tuple[str, str]]
+"""Pairs of levels: the first, and the one compared with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Contrast:
     """The first failed call, by episode, under the prefix level."""
     planned: int
     """Number of pairs if no episode were lost, that is, errored or not played on one side."""
+    continuations: int = 1
+    """Branches of a fork at each level; a single one at the prefix level is the episode itself."""
 
     @property
     def left_out(self) -> int:
@@ -59,20 +63,24 @@ class Contrast:
         if not self.forked:
             return Arm(self.first), Arm(self.second)
         whole = pair.key not in self.failures
+        own = self.prefix if self.continuations == 1 else None
         first, second = (
-            Arm(self.prefix) if whole or level == self.prefix else Arm(level, self.prefix)
+            Arm(self.prefix) if whole or level == own else Arm(level, self.prefix)
             for level in (self.first, self.second)
         )
         return first, second
 
 
-def contrasts(ablation: Ablation, arms: Arms, planned: int = 0) -> list[Contrast]:
-    """Return all comparisons of the first level with another that the arms allow.
+def contrasts(
+    ablation: Ablation, arms: Arms, planned: int = 0, compared: Levels = ()
+) -> list[Contrast]:
+    """Return all comparisons of two levels that the arms allow.
 
-    `planned` is the number of episodes per arm, including those that have not begun. Feedback has
-    one comparison per prefix level and design; the independent one needs both levels played from
-    the start. Other factors have only one.
+    `planned` is the number of episodes per arm, including those that have not begun. By default,
+    the first level is `compared` with each other. Feedback has one comparison per prefix level and
+    design; the independent one needs both levels played from the start. Other factors have one.
     """
+    compared = compared or [(ablation.levels[0], level) for level in ablation.levels[1:]]
     mode = "" if ablation.factor is Factor.MODE else None
     played = {arm: by_key(arms.get(arm.name, ()), mode=mode) for arm in ablation.arms}
     if ablation.factor is Factor.SCENARIO:
@@ -84,35 +92,37 @@ def contrasts(ablation: Ablation, arms: Arms, planned: int = 0) -> list[Contrast
     prefixes = ablation.played_levels if ablation.factor is Factor.FEEDBACK else ("",)
     forked = prefixes if ablation.forks else ()
     return [
-        *(one for prefix in forked for one in _forked(ablation, played, prefix, planned)),
-        *(one for prefix in prefixes for one in _independent(ablation, played, prefix, planned)),
+        *(one for at in forked for one in _forked(ablation, played, at, planned, compared)),
+        *(one for at in prefixes for one in _independent(played, at, planned, compared)),
     ]
 
 
 def _forked(
-    ablation: Ablation, played: Mapping[Arm, AttemptsByKey], prefix: str, planned: int
-) -> Iterator[Contrast]:
-    parents = played[Arm(prefix)]
+    ablation: Ablation, played: Mapping[Arm, AttemptsByKey], prefix: str, planned: int,
+    compared: Levels,
+) -> Iterator[Contrast]:  # fmt: skip
+    each = ablation.continuations
+    parents = {
+        branch: one for key, one in played[Arm(prefix)].items() for branch in ablation.branches(key)
+    }
     failures = _failures(parents)
 
     def branches(level: str) -> AttemptsByKey:
-        forks = parents if level == prefix else played[Arm(level, prefix)]
+        forks = parents if level == prefix and each == 1 else played[Arm(level, prefix)]
         found = {key: forks.get(key) if key in failures else one for key, one in parents.items()}
         return {key: one for key, one in found.items() if one is not None}
 
-    first = branches(ablation.levels[0])
-    for level in ablation.levels[1:]:
-        pairs, _ = join(first, branches(level))
-        most = max(planned, len(parents))
-        yield Contrast(ablation.levels[0], level, prefix, True, pairs, failures, most)
+    for first, second in compared:
+        pairs, _ = join(branches(first), branches(second))
+        most = max(planned * each, len(parents))
+        yield Contrast(first, second, prefix, True, pairs, failures, most, each)
 
 
 def _independent(
-    ablation: Ablation, played: Mapping[Arm, AttemptsByKey], prefix: str, planned: int
+    played: Mapping[Arm, AttemptsByKey], prefix: str, planned: int, compared: Levels
 ) -> Iterator[Contrast]:
     failures = _failures(played[Arm(prefix)]) if prefix else {}
-    first = ablation.levels[0]
-    for level in ablation.levels[1:]:
+    for first, level in compared:
         wanted = {first, level}
         if wanted <= {arm.level for arm in played if not arm.forked} and prefix in {"", *wanted}:
             pairs, left_out = join(played[Arm(first)], played[Arm(level)])

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from toolhop_agents.runs.flags import Flag
 from toolhop_agents.runs.settings import RunSettings
+from toolhop_env.attempt import Key
 from toolhop_env.levels import Template, Verbosity, named
 from toolhop_env.runs.files import file_name
 from toolhop_tools.perturb.perturbation import Perturbation
@@ -103,6 +104,11 @@ class Ablation(BaseModel):
         ),
     ] = ()
     """Levels under which whole episodes are played; empty for all."""
+    continuations: Annotated[
+        int,
+        Field(ge=1, le=1000),
+        Flag("Times that a forked episode is played on at each level; several show chance."),
+    ] = 1
     confidence: Annotated[float, Field(ge=0.5, le=0.9999), Flag("Level of the intervals.")] = 0.95
     base: RunSettings = RunSettings()
     """Settings that all arms share, apart from the level."""
@@ -130,6 +136,13 @@ class Ablation(BaseModel):
             raise DesignError(
                 "a prefix level is for the forked design of the feedback factor: elsewhere no "
                 "turns are shared; leave it out"
+            )
+        if self.continuations > 1 and not (
+            self.forks and self.base.epochs * self.continuations <= 100_000
+        ):
+            raise DesignError(
+                "--continuations goes with the forked design of the feedback factor, with at most "
+                "100,000 in all epochs of an item; give fewer, or --epochs"
             )
         if self.forks and self.base.keep_thoughts == "off":
             raise DesignError(
@@ -171,9 +184,17 @@ class Ablation(BaseModel):
         found = []
         for prefix in self.played_levels:
             found.append(Arm(prefix))
-            others = [level for level in self.levels if level != prefix] if self.forks else []
-            found += [Arm(level, prefix) for level in others]
+            if self.forks:
+                again = self.continuations > 1
+                found += [Arm(one, prefix) for one in self.levels if again or one != prefix]
         return tuple(found)
+
+    def branches(self, key: Key) -> tuple[Key, ...]:
+        """Return the keys of an episode's branches in a fork arm: each has an epoch of its own,
+        and so a seed of its own, the same at every level.
+        """
+        first = (key.epoch - 1) * self.continuations + 1
+        return tuple(key._replace(epoch=first + n) for n in range(self.continuations))
 
     def settings(self, arm: Arm) -> RunSettings:
         """Return the settings of an arm's run.
@@ -183,7 +204,9 @@ class Ablation(BaseModel):
         """
         match self.factor:
             case Factor.FEEDBACK:
-                return self.base.model_copy(update={"feedback": self.verbosity(arm.level)})
+                epochs = self.base.epochs * (self.continuations if arm.forked else 1)
+                level = self.verbosity(arm.level)
+                return self.base.model_copy(update={"feedback": level, "epochs": epochs})
             case Factor.MODE:
                 return self.base.model_copy(update={"modes": (arm.level,)})
             case Factor.TOOLS:

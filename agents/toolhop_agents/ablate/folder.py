@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from toolhop_agents.ablate.contrasts import Arms
-from toolhop_agents.ablate.design import Ablation, Arm
+from toolhop_agents.ablate.design import Ablation, Arm, Factor
+from toolhop_agents.ablate.parts import Leaks
 from toolhop_agents.runs.manifest import folder_name
 from toolhop_env.formats import Document, FormatError, checked, upgraded
+from toolhop_env.leaks import leaks
+from toolhop_env.pairs.pair import by_key
 from toolhop_env.runs.files import (
     EPISODES,
     MANIFEST,
@@ -147,6 +151,25 @@ class AblationFolder:
         # An arm of a scenario only has the items that could be made.
         played = ((one.get("data") or {}).get("played") or () for one in plans)
         return min(map(len, played), default=0) * self.ablation.base.epochs
+
+    def leaks(self) -> Leaks:
+        """Audit the feedback of every attempt that counts; empty for other factors.
+
+        Raises:
+            StoreError, ToolsError: a trace or the items cannot be read.
+        """
+        found = Leaks({level: Counter() for level in self.ablation.levels}, set())
+        for arm, store in self.stores() if self.ablation.factor is Factor.FEEDBACK else ():
+            items = store.items(last_wins=self.ablation.base.last_wins).by_id
+            for key, one in by_key(store.attempts()).items():
+                audited = [*leaks(store.trace(one), items[one.item])] if one.failure else []
+                for _, leaked in audited:
+                    found.counts[arm.level].update({"messages": 1, "leaking": bool(leaked)})
+                    found.counts[arm.level].update(kind.value for kind in leaked)
+                own = arm.forked or self.ablation.continuations == 1
+                if own and any(kinds for call, kinds in audited if call.turn == audited[0][0].turn):
+                    found.forks.add((arm.prefix or arm.level, arm.level, key))
+        return found
 
     def episodes(self) -> Arms:
         """Return all attempts by name of the arm, for every arm that has begun.

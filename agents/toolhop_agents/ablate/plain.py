@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from toolhop_agents.ablate.design import Ablation, Arm
+from toolhop_agents.ablate.parts import PartEffect
 from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code, hop
 from toolhop_agents.compare.cells import bounds
 from toolhop_env.attempt import Attempt
@@ -18,6 +19,8 @@ def to_json(ablation: Ablation, found: Result) -> dict[str, JSON]:
     return {
         "ablation": ablation.model_dump(mode="json"),
         "rows": [_row(row, ablation.confidence) for row in found.rows],
+        "parts": [_part(one, ablation.confidence) for one in found.parts],
+        "leaks": {level: dict(counts) for level, counts in found.leaks.counts.items()},
         "flips": [_discordant(one) for one in found.discordant],
         "savings": [_saving(saving) for saving in found.savings],
         "arms": {
@@ -47,6 +50,20 @@ def _row(row: Row, confidence: float) -> JSON:
         "effect": None if row.effect is None else effect_json(row.effect, confidence),
         "by_code": _effects(row.by_code, confidence),
         "by_hop": _effects(row.by_hop, confidence),
+    }
+
+
+def _part(one: PartEffect, confidence: float) -> JSON:
+    lines = (one.effect, one.tight)
+    effect, tight = (None if line is None else effect_json(line, confidence) for line in lines)
+    return {
+        "first": one.first,
+        "second": one.second,
+        "parts": [part.name.lower() for part in one.parts],
+        "planned": one.planned,
+        "effect": effect,
+        "leaking": one.leaking,
+        "effect_without_leaks": tight,
     }
 
 

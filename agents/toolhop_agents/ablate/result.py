@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from toolhop_agents.ablate.contrasts import Arms, Contrast, contrasts
 from toolhop_agents.ablate.design import Ablation
+from toolhop_agents.ablate.parts import NO_LEAKS, Leaks, PartEffect, part_effects
 from toolhop_env.attempt import Attempt
 from toolhop_env.fork import Failure
 from toolhop_env.measures import Measure
@@ -114,11 +115,15 @@ class Result:
     rows: Sequence[Row]
     discordant: Sequence[Discordant]
     savings: Sequence[Saving]
+    """Empty with several continuations."""
     arms: Mapping[str, tuple[int, int]]
     """Numbers of scored and errored episodes, by arm."""
+    parts: Sequence[PartEffect] = ()
+    """Effects of the parts that the built-in levels of feedback differ by."""
+    leaks: Leaks = NO_LEAKS
 
 
-def result(ablation: Ablation, arms: Arms, planned: int = 0) -> Result:
+def result(ablation: Ablation, arms: Arms, planned: int = 0, leaks: Leaks = NO_LEAKS) -> Result:
     """Compute the figures of all episodes played so far.
 
     `planned` is the number of episodes per arm (`AblationFolder.planned`).
@@ -135,6 +140,8 @@ def result(ablation: Ablation, arms: Arms, planned: int = 0) -> Result:
         discordant=list(_discordant(measures, found)),
         savings=list(_savings(ablation, arms)),
         arms={name: _counted(attempts) for name, attempts in arms.items()},
+        parts=part_effects(ablation, measures[0], arms, planned, leaks) if measures else (),
+        leaks=leaks,
     )
 
 
@@ -206,7 +213,7 @@ def _savings(ablation: Ablation, arms: Arms) -> Iterator[Saving]:
     played = {arm: by_key(arms.get(arm.name, ())) for arm in ablation.arms}
     bases = {arm.level: found for arm, found in played.items() if not arm.forked}
     for arm, branches in played.items():
-        if not arm.forked:
+        if not arm.forked or ablation.continuations > 1:
             continue
         parents, own = bases[arm.prefix], bases.get(arm.level)
         whole = [one for one in parents.values() if not one.errored and one.failure is None]

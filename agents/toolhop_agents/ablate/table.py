@@ -9,6 +9,7 @@ from typing import TypeAlias
 from rich.console import Console
 
 from toolhop_agents.ablate.design import Ablation, Factor
+from toolhop_agents.ablate.parts import PartEffect, leak_sentences, sentences
 from toolhop_agents.ablate.plain import model_calls, path_of
 from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code
 from toolhop_agents.compare.cells import (
@@ -69,7 +70,9 @@ def print_result(
     for row in found.rows:
         if row not in rows:
             tables.setdefault((row.contrast.design, row.population), []).append(row)
-    for text in headlines(ablation, rows):
+    for text in headlines(ablation, rows, found.parts):
+        console.print(plain(text))
+    for text in leak_sentences(ablation, found.parts, found.leaks):
         console.print(plain(text))
     console.print()
     _print_effects(console, ablation, rows, same=_take_equal(tables, rows))
@@ -80,14 +83,16 @@ def print_result(
         console.print(plain("--full has the other tables and the discordant pairs.", "dim"))
 
 
-def headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield sentences on each pair of levels: what changed in the leading measure, and how certain
-    it is.
+def headlines(
+    ablation: Ablation, rows: Sequence[Row], parts: Sequence[PartEffect]
+) -> Iterator[str]:
+    """Yield sentences on the leading measure: what changed, and how certain it is.
 
-    Args:
-        ablation: the ablation's settings.
-        rows: rows from `main_rows`.
+    `rows` are those of `main_rows`. If there are several `parts`, the sentences are on these.
     """
+    if len(parts) > 1:
+        yield from sentences(ablation, parts)
+        return
     lead, confidence = [row for row in rows if row.measure == rows[0].measure], ablation.confidence
     for second in dict.fromkeys(row.contrast.second for row in lead):
         first, *others = (row for row in lead if row.contrast.second == second)

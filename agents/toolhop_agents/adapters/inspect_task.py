@@ -104,7 +104,7 @@ def toolhop(
     Args:
         data: a data set of `toolhop data list`, or a file or folder.
         mode: mode of the benchmark; by default its first.
-        feedback: feedback on failed calls: detailed, minimal, or a template file.
+        feedback: feedback on failed calls: a level of `toolhop run --feedback`, or a file.
         tools: perturbation of the tools, such as ``names=scrambled+distractors=5``; by default
             none.
         settings: other settings of `toolhop run`, such as ``turn_limit``, ``call_format``,

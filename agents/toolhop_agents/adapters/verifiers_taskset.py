@@ -57,7 +57,7 @@ class ToolHopTaskConfig(vf.TaskConfig):
     mode: str | None = None
     """Mode of the benchmark; by default its first."""
     feedback: str = "detailed"
-    """Feedback on failed calls: detailed, minimal, or a template file."""
+    """Feedback on failed calls: a level of `toolhop run --feedback`, or a template file."""
     tools: str | None = None
     """Perturbation of the tools, such as ``names=scrambled+distractors=5``; by default none."""
     settings: dict[str, Any] = Field(default_factory=dict)

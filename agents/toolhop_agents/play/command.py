@@ -49,7 +49,7 @@ AGENT, HOPS, GOLD = "person", "hops", "gold"
     "--feedback",
     type=click.Choice([level.value for level in Level]),
     default=Level.DETAILED.value,
-    help="Feedback to failed calls: detailed, or minimal.",
+    help="Feedback to failed calls.",
 )
 @click.option(
     "--mode",

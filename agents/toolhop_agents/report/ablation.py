@@ -42,7 +42,7 @@ def ablation_part(label: str, folder: AblationFolder, keys: Keys) -> dict[str, J
         "factor": str(folder.ablation.factor),
         "design": "forked" if folder.ablation.forks else "independent",
         "confidence": folder.ablation.confidence,
-        "headlines": list(headlines(folder.ablation, main)) if main else [],
+        "headlines": list(headlines(folder.ablation, main, found.parts)) if main else [],
         "legend": EFFECTS,
         "main": main[0].population if main else "all",
         "rows": plain["rows"],

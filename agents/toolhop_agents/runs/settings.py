@@ -103,7 +103,7 @@ class RunSettings(BaseModel):
         "[default: its first]", names=("--mode",), parse=modes_of)] = ()
     """Empty for the benchmark's first mode; a manifest has the modes played."""
     feedback: Annotated[Verbosity, OfAsking(
-        "Feedback to failed calls: detailed, minimal, or [NAME=]FILE, a template.",
+        f"Feedback to failed calls: {', '.join(Level)}, or [NAME=]FILE, a template.",
         metavar="LEVEL", default="detailed", parse=level_of)] = Level.DETAILED
     perturbation: Annotated[str, OfAsking(
         "How tools are shown, such as names=scrambled+distractors=5; docs/ablation.md lists them.",
