@@ -9,6 +9,7 @@ after an intervention.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,11 +29,13 @@ from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import same_answer
 from toolhop_tools.dates import whole_date
 from toolhop_tools.leaves import leaves
-from toolhop_tools.model import Item, canonical
+from toolhop_tools.model import Flaky, Item, canonical
 from toolhop_tools.reading import Reading, reading_from_json
 from toolhop_tools.scenarios.label import FIELD
 from toolhop_tools.words import as_text, runs, scalars
 
+OPTION = re.compile(r"[a-z][a-z_-]*")
+"""A value that picks an option, such as ``birth_year``, is not made up."""
 LEAST_TELLING = 3
 """Letters from which an answer inside another tool's result, or a longer text, is no accident."""
 
@@ -43,7 +46,7 @@ class Kind(StrEnum):
     MALFORMED_CALL = "malformed_call"
     """The call did not run because of how it is written."""
     FAILED_CALL_REPEATED = "failed_call_repeated"
-    """The call failed, and the same call had failed before."""
+    """The call failed, the same call had failed before, and it works at no time."""
     WRONG_TOOL = "wrong_tool"
     """The tool is not on offer, or no step's, and its result gives no step's result."""
     GUESSED_AHEAD = "guessed_ahead"
@@ -210,6 +213,11 @@ class _Read:
         return [(n, c) for n, c in calls if c.action is None and c.raw.name not in acts]
 
     @cached_property
+    def worked(self) -> frozenset[str]:
+        """Keys of the calls that succeeded at some time."""
+        return frozenset(_key(call) for _, call in self.tried if call.error is None)
+
+    @cached_property
     def gives(self) -> Mapping[int, frozenset[int]]:
         """The numbers of the steps whose results each call gives, by the call's index."""
         return {
@@ -225,6 +233,11 @@ class _Read:
             for number in self.gives[n]:
                 found.setdefault(number, n)
         return found
+
+    def done(self, step: Step, turn: int) -> bool:
+        """Whether a call before a turn gives the step's result."""
+        at = self.reached.get(step.number)
+        return at is not None and self.trace.calls[at].turn < turn
 
     @cached_property
     def in_head(self) -> frozenset[int]:
@@ -259,6 +272,10 @@ class _Read:
         shown = self.played.task.tools.get(tool, {}) if self.played else {}
         found: Mapping[str, JSON] = shown.get("parameters", {})
         return found
+
+    def body_of(self, tool: str) -> object:
+        known = self.item.all_tools.get(tool) if self.item else None
+        return known.body if known else None
 
     def proven_of(self, step: Step) -> Mapping[str, JSON] | None:
         """Arguments that give a step's result: the certificate's, else those of a later call."""
@@ -341,8 +358,7 @@ def _of_call(read: _Read, n: int, call: Called, failed: set[str]) -> Divergence 
     def at(kind: Kind, value: str, evidence: str) -> Divergence:
         return Divergence(kind, call.turn, n, value, step, evidence, later)
 
-    recovers = read.played is not None and name in (read.played.label.recovery or ())
-    if call.error and _key(call) in failed and not recovers:
+    if call.error and _key(call) in failed and _key(call) not in read.worked:
         return at(Kind.FAILED_CALL_REPEATED, name, f"{name} fails again with the same arguments.")
     if call.error is ErrorCode.UNKNOWN_TOOL:
         return at(Kind.WRONG_TOOL, name, f"No tool on offer is called {name}.")
@@ -356,6 +372,8 @@ def _of_call(read: _Read, n: int, call: Called, failed: set[str]) -> Divergence 
             why = f"No step of the item's chain has the tool {name}, and it gives no step's result."
             return at(Kind.WRONG_TOOL, name, why)
         return None
+    if isinstance(read.body_of(name), Flaky) and call.error is ErrorCode.RAISED:
+        return None  # the tool fails, whatever the call
     ahead = _guessed(read, call, step)
     if ahead:
         why = f"{name} is called with {ahead!r} in the turn in which a step before it is called."
@@ -397,7 +415,9 @@ def _unsaid(read: _Read, call: Called) -> Iterator[tuple[tuple[str | int, ...], 
         text = as_text(leaf.value)
         if leaf.value is None or isinstance(leaf.value, bool) or not text or leaf.choices:
             continue
-        if leaf.value == leaf.schema.get("default", ...) or text in as_text(leaf.about):
+        if leaf.value == leaf.schema.get("default", ...) or text in leaf.about:
+            continue
+        if OPTION.fullmatch(text):
             continue
         if not heard.holds(leaf.value) and not heard.gives(leaf.value):
             yield leaf.path, leaf.value
@@ -405,20 +425,17 @@ def _unsaid(read: _Read, call: Called) -> Iterator[tuple[tuple[str | int, ...], 
 
 def _guessed(read: _Read, call: Called, step: Step) -> str:
     """Return the value that a call guesses in place of a result that is still to come."""
-    before = {one.tool for one in read.steps if one.number < step.number}
-    open_now = [
-        other
-        for _, other in read.tried
-        if other.turn == call.turn and other.raw.name in before and other.raw.name != call.raw.name
-    ]
+    now = {other.raw.name for _, other in read.tried if other.turn == call.turn}
     awaited = [
         one.answer
         for one in read.steps
-        if any(other.raw.name == one.tool for other in open_now) and one.number < step.number
+        if one.number < step.number
+        and one.tool in now - {step.tool}
+        and not read.done(one, call.turn)
     ]
     proven = read.proven_of(step)
-    for path, value in _unsaid(read, call) if open_now else ():
-        wanted = _at(proven, path)
+    for path, value in _unsaid(read, call) if awaited else ():
+        wanted = _leaf(proven, path) if proven else None
         if proven is None or any(same_answer(one, as_text(wanted)) for one in awaited):
             return as_text(value)
     return ""
