@@ -17,26 +17,24 @@ from functools import cached_property
 from toolhop_env.benchmarks import named
 from toolhop_env.benchmarks.heard import Heard, Source
 from toolhop_env.benchmarks.known import plain_words
+from toolhop_env.benchmarks.results import LEAST_TELLING, gives, says, texts
 from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
 from toolhop_env.feedback import result_value
 from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.reading import tagged_answer
-from toolhop_env.score import holds_answer, holds_at
+from toolhop_env.score import holds_answer
 from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import same_answer
-from toolhop_tools.dates import whole_date
 from toolhop_tools.leaves import leaves
 from toolhop_tools.model import Flaky, Item, canonical
-from toolhop_tools.words import as_text, runs, scalars
+from toolhop_tools.words import as_text, scalars
 
 __all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "next_step"]
 
 OPTION = re.compile(r"[a-z][a-z_-]*")
 """A value that picks an option, such as ``birth_year``, is not made up."""
-LEAST_TELLING = 3
-"""Characters from which an answer in a longer text, or in another tool's result, is no accident."""
 LIMITS = frozenset({
     Ending.OUT_OF_TURNS, Ending.OUT_OF_CALLS, Ending.OUT_OF_TOKENS, Ending.OUT_OF_TIME,
     Ending.OUT_OF_COST, Ending.OUT_OF_CONTEXT, Ending.CUT_IN_THOUGHT,
@@ -123,7 +121,7 @@ class _Read:
     @cached_property
     def gives(self) -> Mapping[int, Sequence[int]]:
         """The numbers of the steps whose results a call gives, by the call's index."""
-        return {n: [s.number for s in self.steps if _gives(call, s)] for n, call in self.tried}
+        return {n: [s.number for s in self.steps if gives(call, s)] for n, call in self.tried}
 
     @cached_property
     def reached(self) -> Mapping[int, int]:
@@ -186,11 +184,7 @@ def _source(call: Called) -> Source:
     if not isinstance(call.outcome, Returned):
         return Source(call.feedback, call.turn)
     value = result_value(call.outcome)
-    return Source("\n".join([call.feedback, *_texts(value)]), call.turn, value=value)
-
-
-def _texts(value: JSON) -> list[str]:
-    return [as_text(leaf) for _, leaf in scalars(value) if leaf is not None]
+    return Source("\n".join([call.feedback, *texts(value)]), call.turn, value=value)
 
 
 def _values(call: Called) -> dict[str, JSON]:
@@ -205,27 +199,6 @@ def _key(call: Called) -> str:
 # -- values ------------------------------------------------------------------------------------
 
 
-def _gives(call: Called, step: Step) -> bool:
-    """Whether a call gives a step's result, in any form, or is the proven call."""
-    if call.error is not None or not isinstance(call.outcome, Returned):
-        return False
-    if call.raw.name != step.tool:
-        return len(step.answer) >= LEAST_TELLING and holds_answer(call, step.answer)
-    if step.arguments and _same(_values(call), dict(step.arguments)):
-        return True
-    if holds_answer(call, step.answer) or holds_at(call, step.answer, step.place):
-        return True
-    texts = _texts(result_value(call.outcome)) if len(step.answer) >= LEAST_TELLING else []
-    return any(_says(text, step.answer) for text in texts)
-
-
-def _says(text: str, answer: str) -> bool:
-    """Whether a text has an answer's words in a row, or is the same date."""
-    day = whole_date(answer)
-    same_day = day is not None and day == whole_date(text)
-    return same_day or bool(runs(plain_words(answer), plain_words(text)))
-
-
 def _alike(value: str, wanted: str) -> bool:
     """Whether two values are the same but for their form: order, case, spaces, words."""
     ours, theirs = plain_words(value), plain_words(wanted)
@@ -233,8 +206,8 @@ def _alike(value: str, wanted: str) -> bool:
         return False
     fewer, more = sorted(({*ours}, {*theirs}), key=len)
     near = "".join(ours) == "".join(theirs) or (fewer <= more and 2 * len(fewer) >= len(more))
-    part = len(value) >= LEAST_TELLING and _says(wanted, value)
-    return near or part or _says(value, wanted)
+    part = len(value) >= LEAST_TELLING and says(wanted, value)
+    return near or part or says(value, wanted)
 
 
 def _same(value: JSON, other: JSON) -> bool:
@@ -371,12 +344,12 @@ def _compared(read: _Read, call: Called, text: str, wanted: str) -> Kind:
 
 def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
     """Compare a call's values with the results that the chain hands on; no call is proven."""
-    texts = _texts(_values(call))
+    said = texts(_values(call))
     handed = [one.answer for one in read.steps[: step.number - 1]][::-1]
     differs = f"{call.raw.name} differs from the item's own chain"
-    if not handed or any(same_answer(answer, text) for answer in handed for text in texts):
+    if not handed or any(same_answer(answer, text) for answer in handed for text in said):
         return NONE  # nothing shows what would have worked
-    for answer, text in ((answer, text) for answer in handed for text in texts):
+    for answer, text in ((answer, text) for answer in handed for text in said):
         kind = _compared(read, call, text, answer)
         if kind is not Kind.WRONG_VALUE:
             return kind, text, f"{differs}: it has {text!r} for {answer!r}."
