@@ -8,7 +8,6 @@ after an intervention.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -214,21 +213,9 @@ def _same(value: JSON, other: JSON) -> bool:
     return canonical(value) == canonical(other)
 
 
-def _at(arguments: Mapping[str, JSON], path: Sequence[str | int]) -> JSON:
-    """Return the value at a path, or None; an object or a list as JSON text."""
-    held: JSON = dict(arguments)
-    for part in path:
-        if isinstance(held, dict):
-            held = held.get(str(part))
-        else:
-            fits = isinstance(held, list) and isinstance(part, int) and part < len(held)
-            held = held[part] if fits else None  # type: ignore[index]
-    return json.dumps(held, ensure_ascii=False) if isinstance(held, dict | list) else held
-
-
-def _text_at(arguments: Mapping[str, JSON], path: Sequence[str | int]) -> str:
-    found = _at(arguments, path)
-    return "" if found is None else as_text(found)
+def _leaves(arguments: Mapping[str, JSON] | None) -> Mapping[tuple[str | int, ...], JSON]:
+    """Return the scalars of a proven call by their paths; none without one."""
+    return dict(scalars(dict(arguments or {})))
 
 
 # -- calls -------------------------------------------------------------------------------------
@@ -301,10 +288,10 @@ def _guessed(read: _Read, call: Called, step: Step) -> str:
     now = {other.raw.name for _, other in read.tried if other.turn == call.turn} - {step.tool}
     earlier = (one for one in read.steps if one.number < step.number and one.tool in now)
     awaited = [one.answer for one in earlier if not read.done(one, call.turn)]
-    proven = read.proven(step)
+    proven = _leaves(read.proven(step))
     for path, value in read.unsaid(call) if awaited else ():
-        wanted = as_text(_at(proven, path)) if proven else ""
-        if proven is None or any(same_answer(answer, wanted) for answer in awaited):
+        wanted = as_text(proven.get(path))
+        if not proven or any(same_answer(answer, wanted) for answer in awaited):
             return as_text(value)
     return ""
 
@@ -313,23 +300,22 @@ def _of_arguments(
     read: _Read, call: Called, step: Step, proven: Mapping[str, JSON] | None
 ) -> _Said:
     """Say what is wrong with the arguments of a call that did not give its step's result."""
+    wanted = _leaves(proven)
     for path, value in read.unsaid(call):
         name, text = ".".join(map(str, path)), as_text(value)
-        wanted = _at(proven, path) if proven else None
-        if not _same(value, wanted) and not _alike(text, as_text(wanted)):
+        if not _alike(text, as_text(wanted.get(path, ""))):
             return Kind.MADE_UP_VALUE, text, f"Nothing before the call says {name} = {text!r}."
     if proven is None:
         return _against_chain(read, call, step)
     whose = "the proven call" if step.arguments is not None else "the call that worked"
     pairs = [
-        (".".join(map(str, path)), as_text(value), _text_at(proven, path))
+        (".".join(map(str, path)), as_text(value), as_text(wanted.get(path, "")))
         for path, value in scalars(_values(call))
-        if not _same(value, _at(proven, path)) and value not in (None, False)
+        if value is not None and value is not False and not _same(value, wanted.get(path))
     ]
-    pairs.sort(key=lambda pair: _alike(*pair[1:]))
-    for name, text, wanted in pairs:
-        says = f"{name} is {text!r}; {whose} has {repr(wanted) if wanted else 'none'}."
-        return _compared(read, call, text, wanted), text, says
+    for name, text, right in sorted(pairs, key=lambda pair: _alike(*pair[1:])):
+        evidence = f"{name} is {text!r}; {whose} has {repr(right) if right else 'none'}."
+        return _compared(read, call, text, right), text, evidence
     return Kind.WRONG_VALUE, "", f"The call lacks an argument that {whose} has."
 
 
