@@ -16,7 +16,7 @@ from functools import cached_property
 from toolhop_env.benchmarks import named
 from toolhop_env.benchmarks.heard import Heard, Source
 from toolhop_env.benchmarks.known import plain_words
-from toolhop_env.benchmarks.results import LEAST_TELLING, gives, says, texts
+from toolhop_env.benchmarks.results import LEAST_TELLING, gives, same, says, texts
 from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
 from toolhop_env.feedback import result_value
 from toolhop_env.questions import NO_ANSWERS, Answers
@@ -192,7 +192,10 @@ def _values(call: Called) -> dict[str, JSON]:
 
 
 def _key(call: Called) -> str:
-    return canonical([call.raw.name, _values(call) or call.raw.arguments])
+    try:
+        return canonical([call.raw.name, _values(call) or call.raw.arguments])
+    except RecursionError:
+        return f"{call.raw.name} {call.raw.arguments}"
 
 
 # -- values ------------------------------------------------------------------------------------
@@ -207,10 +210,6 @@ def _alike(value: str, wanted: str) -> bool:
     near = "".join(ours) == "".join(theirs) or (fewer <= more and 2 * len(fewer) >= len(more))
     part = len(value) >= LEAST_TELLING and says(wanted, value)
     return near or part or says(value, wanted)
-
-
-def _same(value: JSON, other: JSON) -> bool:
-    return canonical(value) == canonical(other)
 
 
 def _leaves(arguments: Mapping[str, JSON] | None) -> Mapping[tuple[str | int, ...], JSON]:
@@ -271,7 +270,7 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
     if read.gives[n] or _extra(read, n, call, step):
         return NONE
     proven = read.proven(step)
-    if proven is not None and _same(_values(call), dict(proven)):
+    if proven is not None and same(_values(call), dict(proven)):
         return NONE
     return _of_arguments(read, call, step, proven)
 
@@ -311,7 +310,7 @@ def _of_arguments(
     pairs = [
         (".".join(map(str, path)), as_text(value), as_text(wanted.get(path, "")))
         for path, value in scalars(_values(call))
-        if value is not None and value is not False and not _same(value, wanted.get(path))
+        if value is not None and value is not False and not same(value, wanted.get(path))
     ]
     for name, text, right in sorted(pairs, key=lambda pair: _alike(*pair[1:])):
         evidence = f"{name} is {text!r}; {whose} has {repr(right) if right else 'none'}."

@@ -17,6 +17,10 @@ LEAST_TELLING = 3
 """Characters from which an answer in a longer text, or in another tool's result, is no accident."""
 
 
+MOST_TEXTS = 1000
+"""Maximum number of texts of a result that are searched for an answer."""
+
+
 def gives(call: Called, step: Step) -> bool:
     """Whether a call succeeded and is the proven call, or its result has the step's answer.
 
@@ -27,12 +31,20 @@ def gives(call: Called, step: Step) -> bool:
     if call.raw.name != step.tool:
         return len(step.answer) >= LEAST_TELLING and holds_answer(call, step.answer)
     made = call.verdict.arguments if isinstance(call.verdict, Call) else {}
-    if step.arguments and canonical(made) == canonical(dict(step.arguments)):
+    if step.arguments and same(made, dict(step.arguments)):
         return True
     if holds_answer(call, step.answer) or holds_at(call, step.answer, step.place):
         return True
     found = texts(result_value(call.outcome)) if len(step.answer) >= LEAST_TELLING else []
-    return any(says(text, step.answer) for text in found)
+    return any(says(text, step.answer) for text in found[:MOST_TEXTS])
+
+
+def same(value: JSON, other: JSON) -> bool:
+    """Whether two values are equal; values nested too deeply are not."""
+    try:
+        return canonical(value) == canonical(other)
+    except RecursionError:
+        return False
 
 
 def says(text: str, answer: str) -> bool:
