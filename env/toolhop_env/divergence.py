@@ -27,7 +27,7 @@ from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import same_answer
 from toolhop_tools.leaves import leaves
-from toolhop_tools.model import Flaky, Item, canonical
+from toolhop_tools.model import Item, canonical
 from toolhop_tools.words import as_text, scalars
 
 __all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "next_step"]
@@ -165,11 +165,6 @@ class _Read:
                 continue
             yield leaf.path, leaf.value
 
-    def breaks(self, call: Called) -> bool:
-        """Whether a call failed because its tool fails at first, whatever the call."""
-        tool = self.item.all_tools.get(call.raw.name) if self.item else None
-        return call.error is ErrorCode.RAISED and tool is not None and isinstance(tool.body, Flaky)
-
     def proven(self, step: Step) -> Mapping[str, JSON] | None:
         """Arguments that give a step's result: the certificate's, else those of a later call."""
         at = self.reached.get(step.number)
@@ -262,24 +257,19 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
             return NONE
         why = f"No step of the item's chain has the tool {name}, and it gives no step's result."
         return Kind.WRONG_TOOL, name, why
-    if read.breaks(call) or (call.error and step not in read.reachable):
+    if call.error and step not in read.reachable:
         return NONE  # the tool fails, whatever the call
     if ahead := _guessed(read, call, step):
         why = f"{name} has {ahead!r} in the turn in which a step before it is called."
         return Kind.GUESSED_AHEAD, ahead, why
-    if read.gives[n] or _extra(read, n, call, step):
+    at = read.reached.get(step.number)
+    extra = at is not None and (at < n or read.trace.calls[at].turn == call.turn)
+    if read.gives[n] or (extra and call.error is None):
         return NONE
     proven = read.proven(step)
     if proven is not None and same(_values(call), dict(proven)):
         return NONE
     return _of_arguments(read, call, step, proven)
-
-
-def _extra(read: _Read, n: int, call: Called, step: Step) -> bool:
-    """Whether a successful call's step is done before it, or by another call of its turn."""
-    at = read.reached.get(step.number)
-    before = at is not None and (at < n or read.trace.calls[at].turn == call.turn)
-    return call.error is None and before
 
 
 def _guessed(read: _Read, call: Called, step: Step) -> str:
