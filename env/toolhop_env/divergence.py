@@ -248,10 +248,8 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
     if call.error is ErrorCode.UNKNOWN_TOOL:
         return Kind.WRONG_TOOL, name, f"No tool on offer is called {name}."
     if call.error in BEFORE_RUNNING and call.error is not ErrorCode.NOT_APPROVED:
-        where = getattr(call.verdict, "problems", ())[:1]
-        path = where[0].path if where else ""
-        at = f" at {path}" if path else ""
-        return Kind.MALFORMED_CALL, path, f"The call of {name} does not run: {call.error}{at}."
+        path = "".join(one.path for one in getattr(call.verdict, "problems", ())[:1])
+        return Kind.MALFORMED_CALL, path, f"{name} does not run: {call.error}. {path}".rstrip()
     if step is None:
         if not read.steps or read.gives[n]:
             return NONE
@@ -343,11 +341,10 @@ def _of_end(read: _Read, ending: Ending) -> Iterator[Divergence]:
         yield at(Kind.OUT_OF_LIMIT, ending, f"The episode ends {ending.replace('_', ' ')}.")
     elif ending is Ending.MALFORMED_CALL:
         yield at(Kind.MALFORMED_CALL, "", "The last reply has a malformed call.")
-    elif chain is None or chain.defers:
-        if chain and chain.decision:
-            yield chain.decision
-    elif chain.decision:
+    elif chain and chain.decision:
         yield chain.decision
+    elif chain is None or chain.defers:
+        return
     elif ending is Ending.GAVE_UP:
         yield at(Kind.STOPPED_EARLY, "", "The agent gives up.")
     elif read.trace.started.tools and not read.tried:
