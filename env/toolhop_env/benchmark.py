@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from toolhop_env.chain import Chain
 from toolhop_env.measures import CODES, CONDUCT, Measure, Scorer, Total, leading
 from toolhop_env.official import Condition
 from toolhop_env.questions import Answers, Question
@@ -53,6 +54,9 @@ class Presentation:
     """Returns the steps towards the answer, each reached or not."""
     milestone: str = "milestone"
     """Word for a milestone of this benchmark, in the singular."""
+    categories: tuple[str, ...] = ()
+    """Measures that count kinds of error, as the benchmark's paper does; shown beside the kinds of
+    divergences."""
     explain_gap: Callable[[Trace], str | None] = lambda _: None
     """Returns a short reason why two answer measures differ on a trace; None if they agree, or
     if the benchmark cannot tell. The diagnosis groups episodes by this reason."""
@@ -88,8 +92,6 @@ class Conditions:
 
     official: tuple[Condition, ...] = ()
     """Settings of the published figures; empty if none are stated."""
-    must_call: frozenset[str] = frozenset()
-    """Modes whose prompt asks for tool calls; an agent that makes none is reported as a finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,9 @@ class Benchmark:
     judging: Judging = Judging()
     grouping: Grouping = Grouping()
     conditions: Conditions = Conditions()
+    chain: Callable[[Trace, Answers], Chain | None] = lambda _, __: None
+    """Returns what divergences are found against, for a trace that has ended; None if the gold is
+    no chain of tool calls."""
 
     def __post_init__(self) -> None:
         """Check the invariants that every reader relies on.

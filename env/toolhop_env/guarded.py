@@ -17,6 +17,7 @@ from types import NoneType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.chain import Chain
 from toolhop_env.questions import LlmQuestion, SimilaritiesQuestion, SimilarityQuestion
 from toolhop_env.score import Parts, Values
 from toolhop_env.trace import Trace
@@ -44,6 +45,7 @@ def guarded(benchmark: Benchmark) -> Benchmark:
             for one in benchmark.measures
         ),
         gold=part("gold", benchmark.gold, _json),
+        chain=part("chain", benchmark.chain, one_of(Chain, NoneType)),
         score=lambda trace, answers: _numbers(score(trace, answers)),
         presentation=replace(
             shown,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from toolhop_env.chain import Kind
 from toolhop_env.score import Parts, Score
 from toolhop_env.verdicts import ErrorCode
 
@@ -202,6 +203,27 @@ def _code(code: ErrorCode) -> Measure:
 
 CODES: tuple[Measure, ...] = tuple(_code(code) for code in ErrorCode)
 """One measure per error code."""
+
+
+FIRST, HAVING = "first", "having"
+
+
+def _divergence(kind: Kind, part: str) -> Measure:
+    first = part == FIRST
+    return Measure(
+        f"{part}_{kind.value}",
+        f"The episode {'first leaves' if first else 'leaves'} its chain by: {kind.words}.",
+        title=f"{'first ' if first else ''}divergence: {kind.words}",
+        parts=share(lambda one: kind in one.conduct.divergences[: 1 if first else None]),
+        binary=True,
+        family=f"{part} divergences",
+    )
+
+
+DIVERGENCES: tuple[Measure, ...] = tuple(
+    _divergence(kind, part) for part in (FIRST, HAVING) for kind in Kind
+)
+"""Two measures per kind of divergence: episodes that have it first, and that have it at all."""
 
 
 def leading(measures: Iterable[Measure]) -> Measure:

@@ -1,0 +1,383 @@
+"""Where an episode left its item's chain: the first divergence, and the later ones.
+
+A pure function of the trace, the gold in it and, where given, the item with its certificate. Values
+are compared with what was said and returned before; nothing reads English, and no judge is asked.
+The kinds describe what happened. Whether a divergence is why the answer is wrong can only be said
+after an intervention.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from toolhop_env.benchmarks import named
+from toolhop_env.benchmarks.heard import Heard, Source
+from toolhop_env.benchmarks.known import plain_words
+from toolhop_env.benchmarks.results import LEAST_TELLING, gives, same, says, texts
+from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
+from toolhop_env.feedback import result_value
+from toolhop_env.questions import NO_ANSWERS, Answers
+from toolhop_env.reading import tagged_answer
+from toolhop_env.score import holds_answer
+from toolhop_env.trace import Called, Ending, Trace
+from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
+from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_tools.answers import same_answer
+from toolhop_tools.leaves import leaves
+from toolhop_tools.model import Item, canonical
+from toolhop_tools.words import as_text, scalars
+
+__all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "next_step"]
+
+OPTION = re.compile(r"[a-z][a-z_-]*")
+"""A value that picks an option, such as ``birth_year``, is not made up."""
+LIMITS = frozenset({
+    Ending.OUT_OF_TURNS, Ending.OUT_OF_CALLS, Ending.OUT_OF_TOKENS, Ending.OUT_OF_TIME,
+    Ending.OUT_OF_COST, Ending.OUT_OF_CONTEXT, Ending.CUT_IN_THOUGHT,
+})  # fmt: skip
+
+
+def first_divergence(
+    trace: Trace, item: Item | None = None, answers: Answers = NO_ANSWERS
+) -> Divergences:
+    """Return where an episode left its item's chain; nothing if it has not ended, or errored.
+
+    Args:
+        trace: the trace of an episode.
+        item: the item as it was played. Its certificate gives the arguments of the proven calls,
+            its schemas the values that a tool offers; without it the trace's gold decides alone.
+        answers: the judge's answers to the benchmark's questions, by id.
+
+    Raises:
+        UnknownBenchmark: the trace's benchmark is not installed here.
+        BenchmarkFault: the gold of the trace has another form.
+    """
+    if trace.ended is None or trace.ended.ending in (Ending.ERRORED, Ending.STOPPED):
+        return Divergences()
+    read = _read(trace, item, answers)
+    found = [*_of_calls(read), *_of_end(read, trace.ended.ending)]
+    if read.chain and not (found or read.chain.right or read.chain.defers):
+        found = [Divergence(Kind.UNDECIDABLE, read.last, None, read.chain.given, None, "")]
+    in_time = sorted(found, key=lambda one: (one.turn, one.call is None, one.call or 0))
+    return Divergences(tuple(in_time))
+
+
+def next_step(trace: Trace, item: Item, turn: int) -> Step | None:
+    """Return the first step that can be reached and whose result no call before `turn` gives."""
+    read = _read(trace, item, NO_ANSWERS)
+    return next((step for step in read.reachable if not read.done(step, turn)), None)
+
+
+def _read(trace: Trace, item: Item | None, answers: Answers) -> _Read:
+    chain = named(trace.started.benchmark).chain(trace, answers)
+    if chain is not None and item is not None and len(item.hops) == len(chain.steps):
+        golds = [hop.gold.arguments if hop.gold else None for hop in item.hops]
+        steps = (
+            replace(step, arguments=step.arguments or gold)
+            for step, gold in zip(chain.steps, golds, strict=True)
+        )
+        chain = replace(chain, steps=tuple(steps))
+    return _Read(trace, item, chain)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A trace with what the rules need to know of it."""
+
+    trace: Trace
+    item: Item | None
+    chain: Chain | None
+    """None if the benchmark's gold is no chain: then only failed calls and limits are known."""
+
+    @property
+    def last(self) -> int:
+        """The last turn."""
+        return len(self.trace.replies)
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        return self.chain.steps if self.chain else ()
+
+    @property
+    def reachable(self) -> Sequence[Step]:
+        return self.steps[: self.chain.reachable] if self.chain else ()
+
+    @cached_property
+    def tried(self) -> list[tuple[int, Called]]:
+        """Tool calls with their indices, without actions on the episode."""
+        acts = self.chain.acts if self.chain else ()
+        calls = enumerate(self.trace.calls)
+        return [(n, c) for n, c in calls if c.action is None and c.raw.name not in acts]
+
+    @cached_property
+    def worked(self) -> frozenset[str]:
+        """Keys of the calls that succeeded at some time."""
+        return frozenset(_key(call) for _, call in self.tried if call.error is None)
+
+    @cached_property
+    def gives(self) -> Mapping[int, Sequence[int]]:
+        """The numbers of the steps whose results a call gives, by the call's index."""
+        return {n: [s.number for s in self.steps if gives(call, s)] for n, call in self.tried}
+
+    @cached_property
+    def reached(self) -> Mapping[int, int]:
+        """The index of the first call that gives each step's result, by the step's number."""
+        return {number: n for n, _ in self.tried[::-1] for number in self.gives[n]}
+
+    def done(self, step: Step, turn: int) -> bool:
+        """Whether a call before a turn gives the step's result."""
+        at = self.reached.get(step.number)
+        return at is not None and self.trace.calls[at].turn < turn
+
+    @cached_property
+    def open(self) -> Sequence[Step]:
+        """Reachable steps whose results no call gives, and no call has from the agent's head."""
+        passed = [as_text(value) for _, call in self.tried for _, value in scalars(_values(call))]
+        return [
+            step
+            for step in self.reachable
+            if step.number not in self.reached
+            and not any(same_answer(step.answer, value) for value in passed)
+        ]
+
+    @cached_property
+    def sources(self) -> Sequence[Source]:
+        """What was said to the agent, in order."""
+        start = self.trace.started
+        prompt = "\n".join([*(message.content for message in start.messages), start.question])
+        return [Source(prompt), *map(_source, self.trace.calls)]
+
+    def unsaid(self, call: Called) -> Iterator[tuple[tuple[str | int, ...], JSON]]:
+        """Yield the values that nothing before a call says or gives, with their paths."""
+        heard = Heard([one for one in self.sources if one.turn < call.turn])
+        schema = self.chain.schemas.get(call.raw.name, {}) if self.chain else {}
+        if self.item is not None and call.raw.name in self.item.all_tools:
+            schema = self.item.all_tools[call.raw.name].schema.parameters
+        for leaf in leaves(schema, _values(call)):
+            text = as_text(leaf.value)
+            offered = leaf.choices or leaf.value == leaf.schema.get("default") or text in leaf.about
+            if leaf.value is None or isinstance(leaf.value, bool) or offered:
+                continue
+            if OPTION.fullmatch(text) or heard.holds(leaf.value) or heard.gives(leaf.value):
+                continue
+            yield leaf.path, leaf.value
+
+    def proven(self, step: Step) -> Mapping[str, JSON] | None:
+        """Arguments that give a step's result: the certificate's, else those of a later call."""
+        at = self.reached.get(step.number)
+        if step.arguments is not None or at is None:
+            return step.arguments
+        call = self.trace.calls[at]
+        return _values(call) if call.raw.name == step.tool else None
+
+
+def _source(call: Called) -> Source:
+    if not isinstance(call.outcome, Returned):
+        return Source(call.feedback, call.turn)
+    value = result_value(call.outcome)
+    return Source("\n".join([call.feedback, *texts(value)]), call.turn, value=value)
+
+
+def _values(call: Called) -> dict[str, JSON]:
+    """Return a call's arguments as accepted; none if it was not accepted."""
+    return call.verdict.arguments if isinstance(call.verdict, Call) else {}
+
+
+def _key(call: Called) -> str:
+    try:
+        return canonical([call.raw.name, _values(call) or call.raw.arguments])
+    except RecursionError:
+        return f"{call.raw.name} {call.raw.arguments}"
+
+
+# -- values ------------------------------------------------------------------------------------
+
+
+def _alike(value: str, wanted: str) -> bool:
+    """Whether two values are the same but for their form: order, case, spaces, words."""
+    ours, theirs = plain_words(value), plain_words(wanted)
+    if not ours or not theirs:
+        return False
+    fewer, more = sorted(({*ours}, {*theirs}), key=len)
+    near = "".join(ours) == "".join(theirs) or (fewer <= more and 2 * len(fewer) >= len(more))
+    part = len(value) >= LEAST_TELLING and says(wanted, value)
+    return near or part or says(value, wanted)
+
+
+def _leaves(arguments: Mapping[str, JSON] | None) -> Mapping[tuple[str | int, ...], JSON]:
+    """Return the scalars of a proven call by their paths; none without one."""
+    return dict(scalars(dict(arguments or {})))
+
+
+# -- calls -------------------------------------------------------------------------------------
+
+
+def _of_calls(read: _Read) -> Iterator[Divergence]:
+    failed: set[str] = set()
+    for n, call in read.tried:
+        step = _step_of(read, n, call)
+        kind, value, why = _of_call(read, n, call, step, again=_key(call) in failed)
+        if call.error is not None:
+            failed.add(_key(call))
+        if kind is not None:
+            again = read.reached.get(step.number, n) if step else n
+            good = read.trace.calls[again].turn if again > n else None
+            yield Divergence(kind, call.turn, n, value, step, why, good)
+
+
+def _step_of(read: _Read, n: int, call: Called) -> Step | None:
+    """Return the step that a call is for: one that it gives, else the next open one of its tool."""
+    own = [step for step in read.steps if step.tool == call.raw.name]
+    given = [step for step in own if step.number in read.gives[n]]
+    still = [step for step in own if read.reached.get(step.number, n + 1) > n]
+    return next(iter([*given, *still, *own]), None)
+
+
+_Said = tuple[Kind | None, str, str]
+"""Kind, value and evidence of a divergence; no kind if a call is none."""
+NONE: _Said = (None, "", "")
+
+
+def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: bool) -> _Said:
+    name = call.raw.name
+    if call.error and again and _key(call) not in read.worked:
+        return Kind.FAILED_CALL_REPEATED, name, f"{name} fails again with the same arguments."
+    if call.error is ErrorCode.UNKNOWN_TOOL:
+        return Kind.WRONG_TOOL, name, f"No tool on offer is called {name}."
+    if call.error in BEFORE_RUNNING and call.error is not ErrorCode.NOT_APPROVED:
+        path = "".join(one.path for one in getattr(call.verdict, "problems", ())[:1])
+        return Kind.MALFORMED_CALL, path, f"{name} does not run: {call.error}. {path}".rstrip()
+    if step is None:
+        if not read.steps or read.gives[n]:
+            return NONE
+        why = f"No step of the item's chain has the tool {name}, and it gives no step's result."
+        return Kind.WRONG_TOOL, name, why
+    if call.error and step not in read.reachable:
+        return NONE  # the tool fails, whatever the call
+    if ahead := _guessed(read, call, step):
+        why = f"{name} has {ahead!r} in the turn in which a step before it is called."
+        return Kind.GUESSED_AHEAD, ahead, why
+    at = read.reached.get(step.number)
+    extra = at is not None and (at < n or read.trace.calls[at].turn == call.turn)
+    if read.gives[n] or (extra and call.error is None):
+        return NONE
+    proven = read.proven(step)
+    if proven is not None and same(_values(call), dict(proven)):
+        return NONE
+    return _of_arguments(read, call, step, proven)
+
+
+def _guessed(read: _Read, call: Called, step: Step) -> str:
+    """Return the value that a call guesses in place of a result that is still to come."""
+    now = {other.raw.name for _, other in read.tried if other.turn == call.turn} - {step.tool}
+    earlier = (one for one in read.steps if one.number < step.number and one.tool in now)
+    awaited = [one.answer for one in earlier if not read.done(one, call.turn)]
+    proven = _leaves(read.proven(step))
+    for path, value in read.unsaid(call) if awaited else ():
+        wanted = as_text(proven.get(path))
+        if not proven or any(same_answer(answer, wanted) for answer in awaited):
+            return as_text(value)
+    return ""
+
+
+def _of_arguments(
+    read: _Read, call: Called, step: Step, proven: Mapping[str, JSON] | None
+) -> _Said:
+    """Say what is wrong with the arguments of a call that did not give its step's result."""
+    wanted = _leaves(proven)
+    for path, value in read.unsaid(call):
+        name, text = ".".join(map(str, path)), as_text(value)
+        if not _alike(text, as_text(wanted.get(path, ""))):
+            return Kind.MADE_UP_VALUE, text, f"Nothing before the call says {name} = {text!r}."
+    if proven is None:
+        return _against_chain(read, call, step)
+    whose = "the proven call" if step.arguments is not None else "the call that worked"
+    pairs = [
+        (".".join(map(str, path)), as_text(value), as_text(wanted.get(path, "")))
+        for path, value in scalars(_values(call))
+        if value is not None and value is not False and not same(value, wanted.get(path))
+    ]
+    for name, text, right in sorted(pairs, key=lambda pair: _alike(*pair[1:])):
+        evidence = f"{name} is {text!r}; {whose} has {repr(right) if right else 'none'}."
+        return _compared(read, call, text, right), text, evidence
+    return Kind.WRONG_VALUE, "", f"The call lacks an argument that {whose} has."
+
+
+def _compared(read: _Read, call: Called, text: str, wanted: str) -> Kind:
+    """Return how a value that was said before differs from the wanted one."""
+    if _alike(text, wanted):
+        return Kind.WRONG_FORM
+    before = [one for _, one in read.tried if one.turn < call.turn]
+    misread = any(holds_answer(one, text) and holds_answer(one, wanted) for one in before)
+    return Kind.RESULT_MISREAD if misread else Kind.WRONG_VALUE
+
+
+def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
+    """Compare a call's values with the results that the chain hands on; no call is proven."""
+    said = texts(_values(call))
+    handed = [one.answer for one in read.steps[: step.number - 1]][::-1]
+    differs = f"{call.raw.name} differs from the item's own chain"
+    if not handed or any(same_answer(answer, text) for answer in handed for text in said):
+        return NONE  # nothing shows what would have worked
+    for answer, text in ((answer, text) for answer in handed for text in said):
+        kind = _compared(read, call, text, answer)
+        if kind is not Kind.WRONG_VALUE:
+            return kind, text, f"{differs}: it has {text!r} for {answer!r}."
+    return Kind.WRONG_VALUE, "", f"{differs}: it does not return {step.answer!r}."
+
+
+# -- the end -----------------------------------------------------------------------------------
+
+
+def _of_end(read: _Read, ending: Ending) -> Iterator[Divergence]:
+    def at(kind: Kind, value: str, evidence: str) -> Divergence:
+        return Divergence(kind, read.last, None, value, None, evidence)
+
+    chain = read.chain
+    if ending in LIMITS:
+        yield at(Kind.OUT_OF_LIMIT, ending, f"The episode ends {ending.replace('_', ' ')}.")
+    elif ending is Ending.MALFORMED_CALL:
+        yield at(Kind.MALFORMED_CALL, "", "The last reply has a malformed call.")
+    elif chain and chain.decision:
+        yield chain.decision
+    elif chain is None or chain.defers:
+        return
+    elif ending is Ending.GAVE_UP:
+        yield at(Kind.STOPPED_EARLY, "", "The agent gives up.")
+    elif read.trace.started.tools and not read.tried:
+        yield at(Kind.ANSWERED_WITHOUT_CALLS, chain.given, "No tool is called.")
+    elif not chain.right and read.open:
+        yield from _of_open(read)
+    elif not chain.right:
+        says = f"Every step is right; the answer is {chain.given[:80]!r}, not {chain.answer!r}."
+        yield at(_of_answer(read, chain), chain.given, says)
+
+
+def _of_open(read: _Read) -> Iterator[Divergence]:
+    """Yield the steps that the agent went past before a wrong answer."""
+    for step in read.open:
+        tries = [n for n, call in read.tried if call.raw.name == step.tool]
+        later = {one.tool for one in read.steps[step.number :]}
+        after = [n for n, call in read.tried if n > max(tries, default=-1)]
+        call = next((n for n in after if read.trace.calls[n].raw.name in later), None)
+        turn = read.last if call is None else read.trace.calls[call].turn
+        if tries:
+            kind, why = Kind.LOST_STEP, f"{step.tool} does not return {step.answer!r}"
+        elif call is not None or tagged_answer(read.trace.final_text or ""):
+            kind, why = Kind.NEVER_CALLED, f"{step.tool} is never called"
+        else:
+            why = f"The episode ends before {step.tool} is called."
+            yield Divergence(Kind.STOPPED_EARLY, turn, None, step.answer, step, why)
+            return
+        yield Divergence(kind, turn, call, step.answer, step, f"{why}; the agent goes on.")
+
+
+def _of_answer(read: _Read, chain: Chain) -> Kind:
+    """Return what is wrong with an answer after every step is right."""
+    if _alike(chain.given, chain.answer):
+        return Kind.ANSWER_FORM
+    held = any(holds_answer(call, chain.given) for _, call in read.tried)
+    return Kind.RESULT_MISREAD if held else Kind.WRONG_CONCLUSION
