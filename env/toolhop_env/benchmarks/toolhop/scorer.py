@@ -18,7 +18,7 @@ from toolhop_env.official import Condition, settings_of, text_of
 from toolhop_env.questions import Answers
 from toolhop_env.reading import tagged_answer, without_thoughts
 from toolhop_env.score import Parts, Values, holds_answer
-from toolhop_env.trace import Trace
+from toolhop_env.trace import Called, Trace
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import plain_text, same_answer
 from toolhop_tools.model import Hop, Item
@@ -99,16 +99,11 @@ def _solved(trace: Trace, tool: str, answer: str) -> bool:
     return any(call.raw.name == tool and holds_answer(call, answer) for call in trace.calls)
 
 
-def _at_place(trace: Trace, tool: str, answer: str, place: Reading | None) -> bool:
-    """Whether a successful call of the tool has the answer where the certificate has it."""
-    if place is None:
+def at_place(call: Called, answer: str, place: Reading | None) -> bool:
+    """Whether a call succeeded and its result has the answer where the certificate has it."""
+    if place is None or call.error is not None or not isinstance(call.outcome, Returned):
         return False
-    results = (
-        read_result(call.outcome.json_text)
-        for call in trace.calls
-        if call.raw.name == tool and call.error is None and isinstance(call.outcome, Returned)
-    )
-    return any(_says(answer, answer_at(value, place), place) for value in results)
+    return _says(answer, answer_at(read_result(call.outcome.json_text), place), place)
 
 
 def _says(answer: str, found: str | None, place: Reading) -> bool:
@@ -122,7 +117,10 @@ def _placed(trace: Trace, chain: Chain, solved: Sequence[bool]) -> Values:
     if not any(chain.places):
         return {"hops_solved_at_place": None, "chain_at_place": None}
     hops = zip(chain.tools, chain.answers, chain.places, strict=True)
-    found = [plain or _at_place(trace, *hop) for plain, hop in zip(solved, hops, strict=True)]
+    found = [
+        plain or any(call.raw.name == tool and at_place(call, gold, place) for call in trace.calls)
+        for plain, (tool, gold, place) in zip(solved, hops, strict=True)
+    ]
     return {"hops_solved_at_place": _count(found), "chain_at_place": _row(found)}
 
 
