@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from toolhop_env.divergence import Divergence
 from toolhop_env.statistics.paired import PairedDifference, difference
 
 
@@ -81,11 +80,11 @@ class Trial:
         return 2 * sum(before for before, _ in self.pairs) >= len(self.pairs)
 
 
-def cause(steps: Sequence[Divergence], trials: Mapping[Stage, Trial | None]) -> Cause:
+def cause(steps: int, trials: Mapping[Stage, Trial | None]) -> Cause:
     """Return what the trials of an episode show.
 
     Args:
-        steps: the episode's repairable divergences.
+        steps: number of divergences that can be repaired.
         trials: the stages that are finished; None for one that has no continuation to compare.
     """
     if not steps:

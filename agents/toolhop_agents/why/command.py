@@ -81,7 +81,7 @@ def why(
     if repair:
         settings = _settings(ctx, run, made.settings, changes)
         say(cost(lost, made.continuations))
-    if not repair or dry_run or not any(one.steps for one in lost):
+    if not repair or dry_run or not any(one.repairs for one in lost):
         _print(lost, as_json=as_json)
         return
     if not begun:

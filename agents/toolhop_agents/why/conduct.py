@@ -30,9 +30,9 @@ def estimated(lost: Iterable[Lost], continuations: int) -> Spent:
     """
     total = Spent()
     for one in lost:
-        for side in range(len(SIDES)) if one.steps else ():
+        for side in range(len(SIDES)) if one.repairs else ():
             replies = [event.reply for event in one.trace.replies]
-            replies = replies[one.steps[0].turn - 1 + side :] or replies[-1:]
+            replies = replies[one.repairs[0].turn - 1 + side :] or replies[-1:]
             asked = [replace(reply, origin=Origin.ASKED, retries=0) for reply in replies]
             total += spent_on(asked * continuations)
     return total
@@ -91,4 +91,4 @@ def _start(forks: Mapping[Key, Fork], side: str, unit: WorkUnit) -> Prefix:
     fork = forks[unit.key]
     origin = f"{fork.store.folder.name}/{fork.attempt.episode}"
     trace = fork.store.trace(fork.attempt)
-    return branch(trace, fork.step, origin=origin, repaired=side == SIDES[1])
+    return branch(trace, fork.repair, origin=origin, repaired=side == SIDES[1])

@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from toolhop_agents.ablate.folder import begun
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.why.cause import Cause, Stage, Trial, cause
-from toolhop_agents.why.steps import repairable
+from toolhop_agents.why.steps import Repair, repairs_of
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmarks import named
-from toolhop_env.divergence import Divergence, divergences
+from toolhop_env.divergence import Divergence, first_divergence
 from toolhop_env.runs.files import StoreError, write_atomic
 from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import Called, Replied, Trace
@@ -72,7 +72,7 @@ class Fork:
 
     store: RunStore
     attempt: Attempt
-    step: Divergence
+    repair: Repair
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +81,16 @@ class Lost:
 
     attempt: Attempt
     trace: Trace
-    divergences: tuple[Divergence, ...]
-    """All divergences, the first in time first."""
+    first: Divergence | None
+    """The first divergence, whether it can be repaired or not."""
+    repairs: Sequence[Repair]
     trials: dict[Stage, Trial | None] = field(default_factory=dict)
     """The finished stages; None for one with nothing to repair."""
 
     @property
-    def steps(self) -> Sequence[Divergence]:
-        """The divergences that a gold call can repair, one a turn."""
-        return repairable(self.divergences)
-
-    @property
     def cause(self) -> Cause:
         """See `toolhop_agents.why.cause.cause`."""
-        return cause(self.steps, self.trials)
+        return cause(len(self.repairs), self.trials)
 
 
 def right(one: Attempt) -> bool:
@@ -110,8 +106,8 @@ def lost_episodes(store: RunStore, items: Mapping[str, Item]) -> Iterator[Lost]:
     """
     for one in sorted(store.results(), key=lambda one: one.key):
         if one.score is not None and named(one.benchmark).lead.binary and not right(one):
-            trace = store.trace(one)
-            yield Lost(one, trace, tuple(divergences(trace, items[one.item])))
+            trace, item = store.trace(one), items[one.item]
+            yield Lost(one, trace, first_divergence(trace, item).first, repairs_of(trace, item))
 
 
 class State:
@@ -146,15 +142,15 @@ class State:
         n, key = self.repairs.continuations, one.attempt.key
         keys = [key._replace(epoch=(key.epoch - 1) * n + number) for number in range(1, n + 1)]
         if stage is not Stage.BOTH:
-            steps = one.steps[:1] if stage is Stage.FIRST else one.steps[1:2]
-            return {key: Fork(self.run, one.attempt, step) for step in steps for key in keys}
+            repairs = one.repairs[:1] if stage is Stage.FIRST else one.repairs[1:2]
+            return {key: Fork(self.run, one.attempt, repair) for repair in repairs for key in keys}
         arm, found = (Stage.FIRST, SIDES[1]), dict[Key, Fork]()
         for key in keys:
             attempt = self._ended.get(arm, {}).get(key)
             if attempt is not None and attempt.score is not None and not right(attempt):
                 trace = self.stores[arm].trace(attempt)
-                own = divergences(trace, self.items[key.item])
-                if later := repairable(own, after=one.steps[0].turn):
+                item, turn = self.items[key.item], one.repairs[0].turn
+                if later := repairs_of(trace, item, after=turn):
                     found[key] = Fork(self.stores[arm], attempt, later[0])
         return found
 
@@ -164,7 +160,7 @@ class State:
         found = dict[Key, Fork]()
         for one in self.lost:
             trials = {before: one.trials[before] for before in earlier if before in one.trials}
-            if len(trials) == len(earlier) and cause(one.steps, trials) is Cause.OPEN:
+            if len(trials) == len(earlier) and cause(len(one.repairs), trials) is Cause.OPEN:
                 found |= self.forks(one, stage)
         return found
 

@@ -12,7 +12,7 @@ from toolhop_agents.terminal import plain
 from toolhop_agents.why.cause import CONFIDENCE, Stage, Trial
 from toolhop_agents.why.conduct import estimated
 from toolhop_agents.why.folder import Lost
-from toolhop_env.divergence import Divergence
+from toolhop_agents.why.steps import Repair
 from toolhop_env.measures import Unit
 from toolhop_env.statistics.shares import difference
 from toolhop_sandbox.outcome import JSON
@@ -21,7 +21,7 @@ from toolhop_tools.errors import counted
 
 def cost(lost: Sequence[Lost], continuations: int) -> str:
     """Return a sentence on what the repairs will take, from the replies that the run took."""
-    steps = sum(bool(one.steps) for one in lost)
+    steps = sum(bool(one.repairs) for one in lost)
     taken = estimated(lost, continuations)
     usd = "" if taken.cost_usd is None else f", ${taken.cost_usd:,.2f}"
     return (
@@ -39,12 +39,12 @@ def print_lost(console: Console, lost: Sequence[Lost]) -> None:
     if tried:
         table.add_columns("as played", "repaired", f"{CONFIDENCE:.1%} interval", right=True)
     for one in lost:
-        first = one.divergences[0] if one.divergences else None
+        first = one.first
         cells = (one.attempt.episode, first.kind if first else "", *([one.cause] * tried))
         table.add_row(*map(plain, (*cells, str(first.turn) if first else "")))
         for stage, trial in one.trials.items():
             if trial is not None:
-                turn = str(one.steps[stage is Stage.NEXT].turn) if stage is not Stage.BOTH else ""
+                turn = str(one.repairs[stage is Stage.NEXT].turn) if stage is not Stage.BOTH else ""
                 table.add_row("", f"  {stage} repaired", "", turn, *_cells(trial))
     console.print(table if lost else "No episode is lost.")
     for sentence in _sentences(lost) if tried else ():
@@ -89,22 +89,16 @@ def to_json(one: Lost) -> dict[str, JSON]:
     return {
         "episode": one.attempt.episode,
         "item": one.attempt.item,
-        "divergences": [_step(step) for step in one.divergences],
+        "divergence": one.first.to_json() if one.first else None,
+        "repairs": [_repair(repair) for repair in one.repairs],
         "cause": one.cause,
         "trials": {stage: _trial(trial) for stage, trial in one.trials.items() if trial},
     }
 
 
-def _step(step: Divergence) -> JSON:
-    return {
-        "kind": step.kind,
-        "turn": step.turn,
-        "call": step.call,
-        "gold": {"tool": step.gold.tool, "arguments": dict(step.gold.arguments)}
-        if step.gold
-        else None,
-        "text": step.says,
-    }
+def _repair(repair: Repair) -> JSON:
+    gold: JSON = {"tool": repair.tool, "arguments": dict(repair.arguments)}
+    return {"divergence": repair.divergence.to_json(), "gold": gold}
 
 
 def _trial(trial: Trial) -> JSON:
