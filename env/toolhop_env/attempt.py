@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from toolhop_env.benchmarks import named, score
+from toolhop_env.divergence import first_divergence
 from toolhop_env.fork import Failure, first_failure
 from toolhop_env.levels import Verbosity
 from toolhop_env.messages import Count
@@ -144,7 +145,7 @@ def attempt_of(
         attempt=start.attempt,
         feedback=start.feedback,
         call_format=start.call_format,
-        verdict=score(trace, answers),
+        verdict=_verdict(trace, answers),
         ended=trace.ended is not None,
         parent=start.parent,
         prefix_turns=start.prefix_turns,
@@ -157,6 +158,14 @@ def attempt_of(
         file=file,
         place=place,
     )
+
+
+def _verdict(trace: Trace, answers: Answers) -> Verdict:
+    found = score(trace, answers)
+    if isinstance(found, Errored):
+        return found
+    kinds = tuple(one.kind for one in first_divergence(trace, answers=answers).all)
+    return replace(found, conduct=replace(found.conduct, divergences=kinds))
 
 
 def counting(attempts: Iterable[Attempt]) -> list[Attempt]:

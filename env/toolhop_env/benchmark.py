@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from toolhop_env.chain import Chain
 from toolhop_env.measures import CODES, CONDUCT, Measure, Scorer, Total, leading
 from toolhop_env.official import Condition
 from toolhop_env.questions import Answers, Question
@@ -113,6 +114,9 @@ class Benchmark:
     judging: Judging = Judging()
     grouping: Grouping = Grouping()
     conditions: Conditions = Conditions()
+    chain: Callable[[Trace, Answers], Chain | None] = lambda _, __: None
+    """Returns what divergences are found against, for a trace that has ended; None if the gold is
+    no chain of tool calls."""
 
     def __post_init__(self) -> None:
         """Check the invariants that every reader relies on.

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.chain import Chain
 from toolhop_env.measures import Measure
 from toolhop_env.questions import (
     Answers,
@@ -39,6 +40,7 @@ def guarded(benchmark: Benchmark) -> Benchmark:
     """Wrap a benchmark so that its functions raise `BenchmarkFault` and nothing else."""
     name, shown, conditions = benchmark.name, benchmark.presentation, benchmark.conditions
     gold = _reporting(name, "gold", benchmark.gold)
+    chain = _reporting(name, "chain", benchmark.chain)
     score = _reporting(name, "score", benchmark.score)
     questions = _reporting(name, "questions", benchmark.judging.questions)
     follow_ups = _reporting(name, "follow_ups", benchmark.judging.follow_ups)
@@ -57,6 +59,12 @@ def guarded(benchmark: Benchmark) -> Benchmark:
 
     def checked_questions(trace: Trace) -> Sequence[Question]:
         return _checked_questions(name, questions(trace))
+
+    def checked_chain(trace: Trace, answers: Answers) -> Chain | None:
+        found = chain(trace, answers)
+        if found is None or isinstance(found, Chain):
+            return found
+        raise fault(name, f"chain gave {found!r:.100}; expected a Chain or None")
 
     facets = _reporting(name, "facets", benchmark.grouping.facets)
 
@@ -79,6 +87,7 @@ def guarded(benchmark: Benchmark) -> Benchmark:
         measures=tuple(_guarded_measure(name, one) for one in benchmark.measures),
         gold=checked_gold,
         score=checked_score,
+        chain=checked_chain,
         presentation=replace(
             shown,
             milestones=checked_milestones,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from toolhop_env.chain import Kind
 from toolhop_env.score import Parts, Score
 from toolhop_env.verdicts import ErrorCode
 
@@ -202,6 +203,21 @@ def _code(code: ErrorCode) -> Measure:
 
 CODES: tuple[Measure, ...] = tuple(_code(code) for code in ErrorCode)
 """One measure per error code."""
+
+
+def _divergence(kind: Kind) -> Measure:
+    return Measure(
+        f"first_{kind.value}",
+        f"The episode first leaves its chain by: {kind.words}.",
+        title=f"first divergence: {kind.words}",
+        parts=share(lambda one: one.conduct.divergences[:1] == (kind,)),
+        binary=True,
+        family="divergences",
+    )
+
+
+DIVERGENCES: tuple[Measure, ...] = tuple(_divergence(kind) for kind in Kind)
+"""One measure per kind of first divergence."""
 
 
 def leading(measures: Iterable[Measure]) -> Measure:

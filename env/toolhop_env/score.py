@@ -14,6 +14,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator
 
+from toolhop_env.chain import Kind
 from toolhop_env.feedback import result_value
 from toolhop_env.messages import MOST, Amount, Count, Origin
 from toolhop_env.offered import tools_unseen
@@ -21,9 +22,11 @@ from toolhop_env.spending import cost_of
 from toolhop_env.trace import Called, Ended, Ending, Trace
 from toolhop_env.verdicts import ErrorCode
 from toolhop_sandbox.outcome import Returned
-from toolhop_tools.answers import holds
+from toolhop_tools.answers import holds, plain_text, same_answer
 from toolhop_tools.model import canonical
 from toolhop_tools.notebook_table import table
+from toolhop_tools.reading import Match, Reading, answer_at, read_result
+from toolhop_tools.words import bare
 
 Parts: TypeAlias = tuple[float, float]
 """Numerator and denominator. A mean over episodes is the sum of the numerators over that of the
@@ -71,6 +74,9 @@ class Conduct:
     """Number of failed calls that repeat an earlier failed call: same tool, equal arguments."""
     tools_unseen: bool = False
     """Whether the first prompt was too short for the tools sent with it (`toolhop_env.offered`)."""
+
+    divergences: tuple[Kind, ...] = ()
+    """Kinds of the episode's divergences, in the order of time (`toolhop_env.divergence`)."""
 
     @property
     def malformed_call(self) -> bool:
@@ -181,6 +187,16 @@ def holds_answer(call: Called, answer: str) -> bool:
     if call.error is not None or not isinstance(call.outcome, Returned):
         return False
     return holds(result_value(call.outcome), answer)
+
+
+def holds_at(call: Called, answer: str, place: Reading | None) -> bool:
+    """Whether a call succeeded and its result has `answer` where a certificate has it."""
+    if place is None or call.error is not None or not isinstance(call.outcome, Returned):
+        return False
+    found = answer_at(read_result(call.outcome.json_text), place)
+    if found is None or place.match is not Match.ACCENTS:
+        return found is not None and same_answer(answer, found)
+    return bare(plain_text(found)) == bare(plain_text(answer))
 
 
 def has_repair(call: Called) -> bool:

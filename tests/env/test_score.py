@@ -12,7 +12,7 @@ from tests.env.games import ITEM
 from tests.env.made import called, finished, raw, started
 from toolhop_env.benchmarks import score
 from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
-from toolhop_env.benchmarks.toolhop.scorer import Chain, chain_of, hops
+from toolhop_env.benchmarks.toolhop.scorer import Gold, chain_of, hops
 from toolhop_env.measures import CONDUCT
 from toolhop_env.messages import Reply, Usage
 from toolhop_env.score import Errored, Score, holds_answer
@@ -149,11 +149,11 @@ def test_without_a_certificate_no_hop_has_a_place() -> None:
 
 
 def test_a_gold_of_another_form_is_refused() -> None:
-    assert Chain.of({"answer": "1", "hops": []}) == Chain("1", (), (), ())
+    assert Gold.of({"answer": "1", "hops": []}) == Gold("1", (), (), ())
     others: list[JSON] = [None, "36", {"answer": 36, "hops": []}, {"answer": "36"}]
     for gold in others:
         with pytest.raises(ValueError, match="an answer and a list of hops"):
-            Chain.of(gold)
+            Gold.of(gold)
 
 
 def test_errors_are_counted_by_code_and_once_a_call() -> None:

@@ -15,8 +15,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from toolhop_env.benchmarks.heard import CODE_LETTERS, Heard, Source, is_wording
 from toolhop_env.benchmarks.known import Known, Words, plain_words
-from toolhop_env.benchmarks.scenarios.heard import CODE_LETTERS, Heard, Source, is_wording
 from toolhop_env.feedback import result_value
 from toolhop_env.score import holds_answer
 from toolhop_env.trace import Called, Trace

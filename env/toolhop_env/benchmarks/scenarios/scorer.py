@@ -28,6 +28,7 @@ from toolhop_env.benchmarks.scenarios.played import (
 from toolhop_env.benchmarks.toolbehonest import plans
 from toolhop_env.benchmarks.toolhop import scorer as toolhop
 from toolhop_env.benchmarks.toolhop.answers import official
+from toolhop_env.chain import Chain, Divergence, Kind, steps_of
 from toolhop_env.feedback import result_value
 from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.questions import Answers
@@ -85,6 +86,31 @@ def _answers(one: Played, answers: Answers) -> Values:
         "hops_solved": chain["hops_solved"],
         "recovered": _share(recovered(one)),
     }
+
+
+def chain(trace: Trace, answers: Answers) -> Chain:
+    """Return the chain of a scenario: up to the first lost hop, and the decision if it is wrong."""
+    one = Played.of(trace, answers)
+    label, steps = one.label, steps_of(one.gold)
+    lost = 0 if label.solvable or label.solvable_after else min(label.lost, default=0)
+    return Chain(
+        steps, one.gold["answer"], toolhop.given(trace) or "", one.solved,
+        reachable=lost - 1 if lost else len(steps),
+        acts=one.task.acts,
+        schemas={name: tool["parameters"] for name, tool in one.task.tools.items()},
+        decision=_wrong_decision(one) if one.decided is False else None,
+        defers=not label.solvable and not label.solvable_after,
+    )  # fmt: skip
+
+
+def _wrong_decision(one: Played) -> Divergence:
+    did = next(iter(one.actions), None)
+    at = next((n for n, c in enumerate(one.trace.calls) if did and deferred(c) is did), None)
+    at = None if did is one.label.needs else at
+    turn = len(one.trace.replies) if at is None else one.trace.calls[at].turn
+    needs = one.label.needs or "an answer"
+    says = f"The task needs {needs}; the agent chose {did or 'to answer'}."
+    return Divergence(Kind.WRONG_DECISION, turn, at, did or "", None, says)
 
 
 def recovered(one: Played) -> bool | None:
@@ -405,6 +431,7 @@ BENCHMARK = Benchmark(
     measures=MEASURES,
     gold=gold_of,
     score=score,
+    chain=chain,
     presentation=Presentation("Scenarios", expected, toolhop.given, toolhop.hops, "hop"),
     judging=Judging(questions),
     grouping=Grouping(facets),

@@ -1,7 +1,8 @@
 """ToolHop (paper section 4.1): is the final answer correct, and how many hops were solved?
 
 The gold of an item is its chain: the answer, and the tool and sub-answer of each hop. If a
-certificate proves the hop, the gold also has the place of the answer in the tool's result.
+certificate proves the hop, the gold also has the call's arguments, and the place of the answer in
+its result.
 """
 
 from __future__ import annotations
@@ -13,28 +14,24 @@ from toolhop_env import official as setup
 from toolhop_env.benchmark import Benchmark, Conditions, Milestone, Presentation
 from toolhop_env.benchmarks.toolhop.answers import official, strict
 from toolhop_env.benchmarks.toolhop.gaps import Gap, gap
+from toolhop_env.chain import Chain, steps_of
 from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.official import Condition, settings_of, text_of
 from toolhop_env.questions import Answers
 from toolhop_env.reading import tagged_answer, without_thoughts
-from toolhop_env.score import Parts, Values, holds_answer
-from toolhop_env.trace import Called, Trace
-from toolhop_sandbox.outcome import JSON, Returned
-from toolhop_tools.answers import plain_text, same_answer
+from toolhop_env.score import Parts, Values, holds_answer, holds_at
+from toolhop_env.trace import Trace
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Hop, Item
 from toolhop_tools.reading import (
-    Match,
     Reading,
-    answer_at,
-    read_result,
     reading_from_json,
     reading_to_json,
 )
-from toolhop_tools.words import bare
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class Gold:
     """What scoring needs from an item."""
 
     answer: str
@@ -46,7 +43,7 @@ class Chain:
     """Place of each hop's answer in the tool's result; None without a certificate."""
 
     @classmethod
-    def of(cls, gold: JSON) -> Chain:
+    def of(cls, gold: JSON) -> Gold:
         """Read the chain from a trace's gold.
 
         Raises:
@@ -72,9 +69,11 @@ def chain_of(item: Item) -> JSON:
 
 def _gold_hop(hop: Hop) -> JSON:
     plain: dict[str, JSON] = {"tool": hop.tool.name, "answer": hop.answer}
-    if hop.gold is None or hop.gold.reading is None:
+    if hop.gold is None:
         return plain
-    return {**plain, "place": reading_to_json(hop.gold.reading)}
+    plain["arguments"] = dict(hop.gold.arguments)
+    place = hop.gold.reading
+    return plain if place is None else {**plain, "place": reading_to_json(place)}
 
 
 def given(trace: Trace) -> str | None:
@@ -88,7 +87,7 @@ def given(trace: Trace) -> str | None:
 
 def hops(trace: Trace) -> Sequence[Milestone]:
     """Return whether a call of each hop's tool returned the hop's gold sub-answer."""
-    chain = Chain.of(trace.started.gold)
+    chain = Gold.of(trace.started.gold)
     return [
         Milestone(tool, answer, _solved(trace, tool, answer))
         for tool, answer in zip(chain.tools, chain.answers, strict=True)
@@ -99,26 +98,13 @@ def _solved(trace: Trace, tool: str, answer: str) -> bool:
     return any(call.raw.name == tool and holds_answer(call, answer) for call in trace.calls)
 
 
-def at_place(call: Called, answer: str, place: Reading | None) -> bool:
-    """Whether a call succeeded and its result has the answer where the certificate has it."""
-    if place is None or call.error is not None or not isinstance(call.outcome, Returned):
-        return False
-    return _says(answer, answer_at(read_result(call.outcome.json_text), place), place)
-
-
-def _says(answer: str, found: str | None, place: Reading) -> bool:
-    if found is None or place.match is not Match.ACCENTS:
-        return found is not None and same_answer(answer, found)
-    return bare(plain_text(found)) == bare(plain_text(answer))
-
-
-def _placed(trace: Trace, chain: Chain, solved: Sequence[bool]) -> Values:
+def _placed(trace: Trace, chain: Gold, solved: Sequence[bool]) -> Values:
     """Return the values that also accept answers at the certificate's places, if any."""
     if not any(chain.places):
         return {"hops_solved_at_place": None, "chain_at_place": None}
     hops = zip(chain.tools, chain.answers, chain.places, strict=True)
     found = [
-        plain or any(call.raw.name == tool and at_place(call, gold, place) for call in trace.calls)
+        plain or any(call.raw.name == tool and holds_at(call, gold, place) for call in trace.calls)
         for plain, (tool, gold, place) in zip(solved, hops, strict=True)
     ]
     return {"hops_solved_at_place": _count(found), "chain_at_place": _row(found)}
@@ -126,7 +112,7 @@ def _placed(trace: Trace, chain: Chain, solved: Sequence[bool]) -> Values:
 
 def score(trace: Trace, _: Answers) -> Values:
     """Return the values of `MEASURES`, from the trace alone."""
-    chain, calls = Chain.of(trace.started.gold), trace.calls
+    chain, calls = Gold.of(trace.started.gold), trace.calls
     solved = [hop.reached for hop in hops(trace)]
     accepted = official(chain.answer, trace.conversation())
     last = bool(calls) and holds_answer(calls[-1], chain.answer)
@@ -142,9 +128,16 @@ def score(trace: Trace, _: Answers) -> Values:
     }
 
 
+def chain(trace: Trace, _: Answers) -> Chain:
+    """Return the chain in a trace's gold."""
+    gold, said = trace.started.gold, given(trace) or ""
+    steps, answer = steps_of(gold), Gold.of(gold).answer
+    return Chain(steps, answer, said, strict(answer, trace.final_text), len(steps))
+
+
 def explain_gap(trace: Trace) -> Gap | None:
     """Return why the official and strict scorers differ on a trace; None if they agree."""
-    return gap(Chain.of(trace.started.gold).answer, trace)
+    return gap(Gold.of(trace.started.gold).answer, trace)
 
 
 def _count(solved: Sequence[bool]) -> Parts:
@@ -248,6 +241,7 @@ BENCHMARK = Benchmark(
     measures=MEASURES,
     gold=chain_of,
     score=score,
+    chain=chain,
     presentation=Presentation(
         "ToolHop", given=given, milestones=hops, milestone="hop", explain_gap=explain_gap
     ),

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from toolhop_env.benchmarks.known import plain_words
-from toolhop_env.benchmarks.scenarios.said_numbers import numbers
+from toolhop_env.benchmarks.said_numbers import numbers
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.dates import MONTHS, dates_in, whole_date

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
+from toolhop_env.benchmarks.derived import Told, may_follow
 from toolhop_env.benchmarks.known import Known, Words, plain_words
-from toolhop_env.benchmarks.scenarios.derived import Told, may_follow
-from toolhop_env.benchmarks.scenarios.said_numbers import is_of, numbers
+from toolhop_env.benchmarks.said_numbers import is_of, numbers
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.dates import whole_date
