@@ -86,12 +86,6 @@ def _read(trace: Trace, item: Item | None, answers: Answers) -> _Read:
     return _Read(trace, item, chain)
 
 
-def next_step(trace: Trace, item: Item, turn: int) -> Step | None:
-    """Return the first step that can be reached and whose result no call before `turn` gives."""
-    read = _Read(trace, item)
-    return next((step for step in read.expected if not read.done(step, turn)), None)
-
-
 @dataclass(frozen=True)
 class _Read:
     """A trace with what the rules need to know of it."""
