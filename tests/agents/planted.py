@@ -210,16 +210,27 @@ class Hopeless(Planted):
 
 
 class Wavering(Planted):
-    """Of four times that it would answer rightly it does so three times, and else once."""
+    """Answers wrongly every eighth time where the chain is right, and rightly where it is not."""
 
     count = itertools.count()
 
     def native(self, messages: Sequence[Message]) -> Reply:
-        reply, item = super().native(messages), _heard(messages)
+        reply, heard = super().native(messages), _heard(messages)
         if reply.calls:
             return reply
-        make = chain if item.name.startswith("chain") else branches
-        answer = f"<answer>{make(int(item.name.rpartition('-')[2]), '').answer}</answer>"
-        lucky = next(self.count) % 8
-        right = lucky < 7 if reply.content == answer else lucky < 1
-        return Reply(answer if right else f"<answer>unknown, try {lucky}</answer>")
+        make = chain if heard.name.startswith("chain") else branches
+        answer = f"<answer>{make(int(heard.name.rpartition('-')[2]), '').answer}</answer>"
+        number = next(self.count) % 8
+        right = number != 0 if reply.content == answer else number == 7
+        return Reply(answer if right else f"<answer>unknown, try {number}</answer>")
+
+
+class Once(Planted):
+    """Fails the first time alone: in the episode that is lost, and in no continuation."""
+
+    count = itertools.count()
+
+    def _call(
+        self, heard: _Heard, name: str, right: dict[str, Any], kind: str, guide: str
+    ) -> Reply:
+        return super()._call(heard, name, right, "" if next(self.count) else kind, guide)
