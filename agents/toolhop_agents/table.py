@@ -12,8 +12,18 @@ from rich.console import Console
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table_forms import FORMAT, Form, TableConsole
 from toolhop_env.benchmark import Benchmark
+from toolhop_env.chain import Kind
 from toolhop_env.estimates import Estimate
-from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, Scorer, Unit
+from toolhop_env.measures import (
+    CONDUCT,
+    FIRST,
+    HAVING,
+    INSTANCE_ERROR,
+    QUERY_ERROR,
+    Measure,
+    Scorer,
+    Unit,
+)
 from toolhop_env.score import Score
 from toolhop_env.statistics.passing import KINDS, PassRate
 from toolhop_env.summary import Summary
@@ -324,6 +334,27 @@ def pass_table(
     return table
 
 
+def divergence_table(
+    benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
+) -> StackedTable | None:
+    """Build the table of divergences, and of the paper's kinds of error; None without any."""
+    table = StackedTable(title=f"{benchmark.title}, divergences, {PER_CENT}", keys=3)
+    for column in ("arm" if labels else "agent", "mode", "kind"):
+        table.add_columns(column, prose=column != "mode")
+    table.add_columns("first", "in all", right=True)
+    labels = labels or labelled(summaries)
+    for one in summaries:
+        found = one.figures.get
+        rows = [(k.words, found(f"{FIRST}_{k}"), found(f"{HAVING}_{k}")) for k in Kind]
+        own = map(benchmark.measure, benchmark.presentation.categories)
+        rows += [(measure.heading, None, found(measure.name)) for measure in own]
+        rows = [row for row in rows if row[2] and row[2].value]
+        for number, (kind, *figures) in enumerate(rows):
+            head = ("", "") if number else (labels[_name(one)], one.group.mode)
+            table.add_row(*head, kind, *map(percent, figures))
+    return table if table.row_count else None
+
+
 def error_table(
     summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> StackedTable | None:
@@ -360,7 +391,7 @@ def print_tables(
             console.print(INVOCATION_ERRORS, style="dim")
         if all(map(_all_proven, these)):
             console.print("All items are proven.", style="dim")
-        for table in (scorer_table, total_table, pass_table, detail_table):
+        for table in (scorer_table, total_table, pass_table, detail_table, divergence_table):
             _print_next(console, table(these[0].benchmark, these, labels))
             if table is pass_table and any(one.passes for one in these):
                 console.print(PASSES, style="dim")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -12,6 +12,7 @@ from rich.text import Text
 from toolhop_agents.table import value_text
 from toolhop_agents.terminal import plain
 from toolhop_env.benchmarks import named, score
+from toolhop_env.divergence import Divergence, first_divergence
 from toolhop_env.messages import Thoughts
 from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.reading import thoughts_apart
@@ -25,8 +26,11 @@ FOLDED_CHARS = 100
 
 
 def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[RenderableType]:
-    """Return all events in order, then the verdict; `answers` are those of a judge."""
-    lines: list[RenderableType] = []
+    """Return where the episode left its chain, all events in order, then the verdict.
+
+    `answers` are those of a judge.
+    """
+    lines: list[RenderableType] = [*_divergences(first_divergence(trace, answers=answers).all)]
     milestone = named(trace.started.benchmark).presentation.milestone
     for event in trace.events:
         match event:
@@ -45,6 +49,19 @@ def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[Renderabl
                 lines.append(plain(f"{text}: {reason}" if reason else text, "bold"))
     lines.append(verdict_text(trace, answers))
     return lines
+
+
+def _divergences(found: Sequence[Divergence]) -> Iterator[RenderableType]:
+    if not found:
+        return
+    one, *others = found
+    call = "" if one.call is None else f", call {one.call + 1}"
+    good = "" if one.made_good is None else f" Made good in turn {one.made_good}."
+    head = f"first divergence: {one.kind.words}, turn {one.turn}{call}."
+    yield plain(f"{head} {one.evidence}{good}", "bold yellow")
+    if others:
+        text = ", ".join(f"{one.kind.words} (turn {one.turn})" for one in others)
+        yield plain(f"later: {text}", "dim")
 
 
 def _start(start: Started) -> Iterator[RenderableType]:

@@ -54,6 +54,9 @@ class Presentation:
     """Returns the steps towards the answer, each reached or not."""
     milestone: str = "milestone"
     """Word for a milestone of this benchmark, in the singular."""
+    categories: tuple[str, ...] = ()
+    """Measures that count kinds of error, as the benchmark's paper does; shown beside the kinds of
+    divergences."""
     explain_gap: Callable[[Trace], str | None] = lambda _: None
     """Returns a short reason why two answer measures differ on a trace; None if they agree, or
     if the benchmark cannot tell. The diagnosis groups episodes by this reason."""
@@ -89,8 +92,6 @@ class Conditions:
 
     official: tuple[Condition, ...] = ()
     """Settings of the published figures; empty if none are stated."""
-    must_call: frozenset[str] = frozenset()
-    """Modes whose prompt asks for tool calls; an agent that makes none is reported as a finding."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,6 +252,11 @@ def _at(arguments: Mapping[str, JSON], path: Sequence[str | int]) -> JSON:
     return json.dumps(held, ensure_ascii=False) if isinstance(held, dict | list) else held
 
 
+def _text_at(arguments: Mapping[str, JSON], path: Sequence[str | int]) -> str:
+    found = _at(arguments, path)
+    return "" if found is None else as_text(found)
+
+
 # -- calls -------------------------------------------------------------------------------------
 
 
@@ -343,13 +348,13 @@ def _of_arguments(
         return _against_chain(read, call, step)
     whose = "the proven call" if step.arguments is not None else "the call that worked"
     pairs = [
-        (".".join(map(str, path)), as_text(value), as_text(_at(proven, path)))
+        (".".join(map(str, path)), as_text(value), _text_at(proven, path))
         for path, value in scalars(_values(call))
         if not _same(value, _at(proven, path)) and value not in (None, False)
     ]
     pairs.sort(key=lambda pair: _alike(*pair[1:]))
     for name, text, wanted in pairs:
-        says = f"{name} is {text!r}; {whose} has {wanted!r}."
+        says = f"{name} is {text!r}; {whose} has {repr(wanted) if wanted else 'none'}."
         return _compared(read, call, text, wanted), text, says
     return Kind.WRONG_VALUE, "", f"The call lacks an argument that {whose} has."
 

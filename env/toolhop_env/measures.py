@@ -205,19 +205,25 @@ CODES: tuple[Measure, ...] = tuple(_code(code) for code in ErrorCode)
 """One measure per error code."""
 
 
-def _divergence(kind: Kind) -> Measure:
+FIRST, HAVING = "first", "having"
+
+
+def _divergence(kind: Kind, part: str) -> Measure:
+    first = part == FIRST
     return Measure(
-        f"first_{kind.value}",
-        f"The episode first leaves its chain by: {kind.words}.",
-        title=f"first divergence: {kind.words}",
-        parts=share(lambda one: one.conduct.divergences[:1] == (kind,)),
+        f"{part}_{kind.value}",
+        f"The episode {'first leaves' if first else 'leaves'} its chain by: {kind.words}.",
+        title=f"{'first ' if first else ''}divergence: {kind.words}",
+        parts=share(lambda one: kind in one.conduct.divergences[: 1 if first else None]),
         binary=True,
-        family="divergences",
+        family=f"{part} divergences",
     )
 
 
-DIVERGENCES: tuple[Measure, ...] = tuple(_divergence(kind) for kind in Kind)
-"""One measure per kind of first divergence."""
+DIVERGENCES: tuple[Measure, ...] = tuple(
+    _divergence(kind, part) for part in (FIRST, HAVING) for kind in Kind
+)
+"""Two measures per kind of divergence: episodes that have it first, and that have it at all."""
 
 
 def leading(measures: Iterable[Measure]) -> Measure:

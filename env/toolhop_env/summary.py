@@ -16,7 +16,7 @@ from toolhop_env.benchmarks import named
 from toolhop_env.estimates import Estimate, Totals, figures_of, totals_of
 from toolhop_env.facets import UNKNOWN
 from toolhop_env.levels import Verbosity
-from toolhop_env.measures import CONDUCT
+from toolhop_env.measures import CONDUCT, DIVERGENCES
 from toolhop_env.reading import CallFormat
 from toolhop_env.spending import Spent
 from toolhop_env.statistics.passing import KINDS, PassRate, over_items, usual_ks
@@ -57,7 +57,8 @@ class Summary:
     episodes: int
     errored: int
     figures: Mapping[str, Estimate | None]
-    """Estimates by measure: the benchmark's measures in their order, then those of conduct."""
+    """Estimates by measure: the benchmark's measures in their order, those of conduct, then first
+    divergences that some episode has."""
     errors: Mapping[ErrorCode, int]
     endings: Mapping[Ending, int]
     spent: Spent
@@ -165,12 +166,15 @@ def _summary(name: Group, items: Sequence[ItemSums]) -> Summary:
     certain = {one.item for one in items if one.proven}
     proven = [one for one in items if one.item in certain]
     of_proven = figures_of(benchmark.measures, proven)
+    figures = figures_of((*benchmark.measures, *CONDUCT), items)
+    diverged = figures_of(DIVERGENCES, items)
+    figures |= {name: found for name, found in diverged.items() if found and found.value}
     attempts, scored = sum(one.attempts for one in items), sum(one.scored for one in items)
     return Summary(
         group=name,
         episodes=attempts,
         errored=attempts - scored,
-        figures=figures_of((*benchmark.measures, *CONDUCT), items),
+        figures=figures,
         errors=in_order(one.errors for one in items),
         endings=in_order(one.endings for one in items),
         proven=sum(one.scored for one in proven) if any(one.certified for one in items) else None,

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
-from toolhop_env.measures import CONDUCT, Measure, Scorer
+from toolhop_env.measures import CONDUCT, DIVERGENCES, Measure, Scorer
 from toolhop_env.score import Conduct, Score
 from toolhop_env.spending import Spent
 from toolhop_env.trace import Ending
@@ -105,7 +105,7 @@ class ItemSums:
         return self.spent + _spent([one.conduct for one in self._held])
 
     def _sum_up(self) -> None:
-        for measure in (*self.benchmark.measures, *CONDUCT):
+        for measure in (*self.benchmark.measures, *CONDUCT, *DIVERGENCES):
             above, below = self.parts(measure)
             if below:
                 self._sums[measure.name] = exact(above), exact(below)

@@ -44,8 +44,8 @@ def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, 
     "--by",
     metavar="FACET",
     default=None,
-    help="Split figures by mode, domain, hops, or a facet of the benchmark's own.  [default: by "
-    "mode, where several were played]",
+    help="Split figures by mode, domain, hops, or a facet of the benchmark's own; `divergence` "
+    "compares what went wrong first.  [default: by mode, where several were played]",
 )
 @click.option("--common", is_flag=True, help="Compare the items, modes and epochs that both have.")
 @click.option("--allow-differences", is_flag=True, help="Compare even if several settings differ.")

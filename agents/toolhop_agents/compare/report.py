@@ -13,7 +13,7 @@ from toolhop_agents.compare.conditions import DEFAULTS
 from toolhop_agents.compare.pairing import Pairing, pair_up
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.facets import DOMAIN, MODE, in_order, splitting
-from toolhop_env.measures import Measure
+from toolhop_env.measures import DIVERGENCES, Measure
 from toolhop_env.pairs.line import Line, Options, compared, corrected, lines
 from toolhop_env.pairs.pair import Pair
 from toolhop_env.pairs.totals import TotalLine, total_lines
@@ -23,6 +23,8 @@ from toolhop_env.statistics.passing import KINDS, PassRate
 
 ALL = "all"
 """The stratum that holds every pair."""
+DIVERGENCE = "divergence"
+"""Compares the shares of first divergences and of the paper's kinds of error, pair by pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class ComparisonRequest:
     """Options of a comparison."""
 
     by: str | None = None
-    """Facet to split by (`toolhop_env.facets`). None splits by mode if several modes were
-    played."""
+    """Facet to split by (`toolhop_env.facets`), or `DIVERGENCE` for its measures over all pairs.
+    None splits by mode if several modes were played."""
     ks: Sequence[int] | None = None
     """Numbers of tries for pass@k and pass^k; None for powers of two up to the number of epochs."""
     common: bool = False
@@ -115,11 +117,15 @@ def compare(sides: Sequence[Side], request: ComparisonRequest) -> ComparisonRepo
     pairings = [pair_up(baseline, other, **asked) for other in others]
     for one in pairings:
         _check_ks(one, request.ks)
+    measures = compared(benchmark)
+    if request.by == DIVERGENCE:
+        own = map(benchmark.measure, benchmark.presentation.categories)
+        measures, request = (benchmark.lead, *DIVERGENCES, *own), replace(request, by=None)
     named_domains = domains(sides) if request.by == DOMAIN else {}
     found = [
         Comparison(
             pairing=one,
-            strata=_strata(compared(benchmark), one.pairs, request, named_domains),
+            strata=_strata(measures, one.pairs, request, named_domains),
             passes=list(_passes(benchmark, one, request)),
             discordant=[p for p in one.pairs if p.discordant(benchmark.answer_measures)],
             totals=total_lines(benchmark, one.pairs, confidence=request.options.confidence),

@@ -164,6 +164,8 @@ CONDUCT: tuple[Column[Exported], ...] = (
            _conduct(lambda s: s.repairable)),
     Column("repeated_failures", I, "of the failed ones, those of which an equal one failed before",
            _conduct(lambda s: s.repeated_failures)),
+    Column("divergence", T, "the first divergence from the item's chain; null for none",
+           _conduct(lambda s: next(iter(s.divergences), None))),
     Column("input_tokens", I, "sent to the model", _conduct(lambda s: s.input_tokens), "tokens"),
     Column("output_tokens", I, "got from it", _conduct(lambda s: s.output_tokens), "tokens"),
     Column("cost_usd", F, "null where a price is not known", _conduct(lambda s: s.cost_usd),

@@ -28,7 +28,7 @@ from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmarks import named
 from toolhop_env.diagnosis.diagnose import diagnose_scored
 from toolhop_env.diagnosis.finding import Finding
-from toolhop_env.measures import CONDUCT
+from toolhop_env.measures import CONDUCT, DIVERGENCES
 from toolhop_env.runs.judgements import Judgements
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
@@ -105,6 +105,7 @@ def collect(sources: Sources, most: int = EPISODES) -> Report:
         "version": version_of("toolhop-env"),
         "benchmarks": {name: benchmark_part(named(name)) for name in benchmarks},
         "conduct": [measure_part(one) for one in CONDUCT],
+        "divergences": [measure_part(one) for one in DIVERGENCES],
         "runs": [run.facts() for run in runs],
         "groups": list(tables),
         "ablations": _ablations(sources, rows, tables),

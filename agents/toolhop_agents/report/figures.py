@@ -45,6 +45,7 @@ def benchmark_part(benchmark: Benchmark) -> JSON:
         "title": benchmark.title,
         "milestone": benchmark.presentation.milestone,
         "lead": benchmark.lead.name,
+        "categories": list(benchmark.presentation.categories),
         "answers": [one.name for one in benchmark.answer_measures],
         "measures": [measure_part(one) for one in benchmark.measures],
         "totals": {one.name: one.says for one in benchmark.grouping.totals},

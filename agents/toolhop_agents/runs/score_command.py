@@ -15,7 +15,6 @@ from toolhop_agents.cli import EXIT_EPISODES
 from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
-from toolhop_agents.runs.diagnose_command import print_headlines
 from toolhop_agents.table import (
     RowLabels,
     by_agent,
@@ -27,7 +26,6 @@ from toolhop_agents.table_forms import Form
 from toolhop_env.attempt import Attempt, counting, counting_streamed
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
-from toolhop_env.diagnosis.of_conduct import Conducts
 from toolhop_env.facets import DOMAIN, in_order, splitting
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
@@ -59,12 +57,11 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
         _print_episodes(runs)
         return
     part = _splitting(runs, by) if by else None
-    whole, split, conducts = _Arms(), _Arms(), Conducts()
+    whole, split = _Arms(), _Arms()
     for number, (arm, store) in enumerate(opened(runs)):
         for one in _marked(store, counting_streamed(store.scored_anew, store.attempts)):
             rank = (number, *in_run(one)[1:])
             whole.add(arm, one, rank)
-            conducts.add(one)
             if part:
                 split.add(arm, one, rank, part(one))
     summaries = whole.summaries()
@@ -80,7 +77,6 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
         for _, store in opened(runs):
             if _certified(store) and (line := selected(store.items().items, (), None)):
                 click.echo(line)
-        print_headlines(table_console(), conducts.findings())
     if any(summary.errored for _, summary in summaries):
         raise SystemExit(EXIT_EPISODES)
 

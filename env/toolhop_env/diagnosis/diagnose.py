@@ -13,7 +13,6 @@ from toolhop_env.attempt import Attempt
 from toolhop_env.diagnosis import of_answers, of_tools
 from toolhop_env.diagnosis.facts import Same, Seen, distinct, seen_in
 from toolhop_env.diagnosis.finding import Finding, Severity
-from toolhop_env.diagnosis.of_conduct import Conducts
 from toolhop_env.runs.judgements import Judgements
 from toolhop_env.trace import Trace
 
@@ -27,9 +26,10 @@ CHECKS: tuple[Callable[[Sequence[Seen]], Iterator[Finding]], ...] = (
     of_tools.unsolved_items,
     of_answers.scoring_baselines,
     of_answers.scorer_gaps,
-    of_answers.lost_answers,
     of_answers.repairable_calls,
     of_answers.same_answers,
+    of_answers.tools_unseen,
+    of_answers.cut_replies,
 )
 
 
@@ -63,9 +63,4 @@ def diagnose_scored(runs: Mapping[str, Iterable[tuple[Trace, Attempt]]]) -> list
         seen += seen_in(name if len(runs) > 1 else "", scored, same)
     seen = distinct(seen)
     found = [finding for check in CHECKS for finding in check(seen)]
-    conducts = Conducts()
-    for one in seen:
-        if one.counts:
-            conducts.add(one.attempt, one.name)
-    found += conducts.findings()
     return sorted(found, key=lambda finding: list(Severity).index(finding.severity))

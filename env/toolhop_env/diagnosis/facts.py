@@ -58,8 +58,6 @@ class Seen:
     calls: tuple[SeenCall, ...]
     answer: str | None
     """The agent's answer, as scored; None if there is none."""
-    in_last_result: bool
-    """Whether the last call returned the gold answer."""
     gap: str | None
     """Why the benchmark's answer measures differ on this attempt; None if they agree."""
     tools: bool
@@ -171,7 +169,6 @@ def _seen(run: str, trace: Trace, attempt: Attempt, same: Same) -> Seen:
         returned=same(returned),
         calls=same(tuple(_call(call) for call in calls)),
         answer=same(shown.given(trace)),
-        in_last_result=bool(gold and calls) and holds_answer(calls[-1], gold),
         gap=shown.explain_gap(trace),
         tools=bool(start.tools),
     )

@@ -12,42 +12,14 @@ from toolhop_env.diagnosis.finding import (
     Finding,
     Severity,
     in_words,
-    listed,
     share_severity,
     shortened,
     tallied,
     with_score,
 )
 from toolhop_env.measures import Measure
-from toolhop_env.trace import Ending
+from toolhop_env.score import Conduct
 from toolhop_sandbox.outcome import JSON
-
-
-def lost_answers(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Find wrong answers where the last tool result had the right one."""
-    scored = with_score(seen)
-    hit = [
-        one
-        for one in scored
-        if one.in_last_result and not one.solved and _ending(one) is Ending.ANSWERED
-    ]
-    if hit:
-        shown = listed(
-            f"gold {shortened(one.gold)}, given {shortened(one.answer or '')}" for one in hit
-        )
-        yield Finding(
-            "lost_answers",
-            share_severity(len(hit), len(scored)),
-            f"{len(hit)} of {len(scored)} answers are wrong though the last tool result is "
-            f"right: {shown}",
-            tuple(one.name for one in hit),
-            {"answers": [{"gold": one.gold, "given": shortened(one.answer or "")} for one in hit]},
-        )
-
-
-def _ending(one: Seen) -> Ending | None:
-    score = one.attempt.score
-    return score.conduct.ending if score else None
 
 
 def scorer_gaps(seen: Sequence[Seen]) -> Iterator[Finding]:
@@ -164,3 +136,52 @@ def same_answers(seen: Sequence[Seen]) -> Iterator[Finding]:
                 tuple(one.name for one in group),
                 {"answer": answer[:200], "episodes": count, "of": len(group)},
             )
+
+
+MOSTLY = 0.5
+"""Share of too-short prompts at which the server is assumed to drop tools."""
+
+
+def tools_unseen(seen: Sequence[Seen]) -> Iterator[Finding]:
+    """Find prompts with too few tokens to contain the tools that were sent."""
+    for who, group in _by_format(seen).items():
+        hit = [one.name for one, conduct in group if conduct.tools_unseen]
+        if hit:
+            yield Finding(
+                "tools_unseen",
+                Severity.ERROR if len(hit) >= MOSTLY * len(group) else Severity.WARNING,
+                f"{len(hit)} of {len(group)} first prompts have too few tokens to hold the tools "
+                f"that were sent ({who}): the server seems to drop them, as with a chat template "
+                "that knows no tools. Give it another template (--chat-template for --gguf), or "
+                "play with --call-format text",
+                tuple(hit),
+                {"episodes": len(group)},
+            )
+
+
+def cut_replies(seen: Sequence[Seen]) -> Iterator[Finding]:
+    """Find replies cut off by the token limit, which is a setting."""
+    for who, group in _by_format(seen).items():
+        hit = [one for one, conduct in group if conduct.cut_replies]
+        wrong = sum(not one.solved for one in hit)
+        if hit:
+            yield Finding(
+                "cut_replies",
+                share_severity(len(hit), len(group)),
+                f"{len(hit)} of {len(group)} episodes have a reply cut by the limit of its tokens "
+                f"({who}); {wrong} of them are wrong. A larger --max-tokens tells whether that is "
+                "why",
+                tuple(one.name for one in hit),
+                {"wrong": wrong},
+            )
+
+
+def _by_format(seen: Sequence[Seen]) -> dict[str, list[tuple[Seen, Conduct]]]:
+    """Group scored attempts by agent, mode and tool-call format, as text."""
+    groups: dict[str, list[tuple[Seen, Conduct]]] = defaultdict(list)
+    for one in with_score(seen):
+        tried = one.attempt
+        if tried.score is not None:
+            who = f"{tried.agent} in {tried.mode} mode, {tried.call_format} tool-call format"
+            groups[who].append((one, tried.score.conduct))
+    return groups

@@ -141,7 +141,16 @@ const answersSection = () =>
     otherMeasures(),
     el("h3", { class: "of-table" }, "Conduct"),
     measureTable(report.conduct),
+    wentWrong(),
   );
+
+// First divergences, and the kinds of error of the benchmark's paper.
+const wentWrong = () => {
+  const own = new Set(Object.values(report.benchmarks).flatMap(({ categories }) => categories));
+  const measures = [...report.divergences, ...ownMeasures().filter(({ name }) => own.has(name))];
+  const some = measures.filter(({ name }) => report.groups.some(({ figures }) => figures[name]?.[0]));
+  return some.length ? [el("h3", { class: "of-table" }, "What went wrong"), measureTable(some)] : null;
+};
 
 // Those that tables leave out, such as counters of kinds of errors.
 const otherMeasures = () => {

@@ -301,7 +301,13 @@ BENCHMARK = Benchmark(
     measures=MEASURES,
     gold=gold_of,
     score=score,
-    presentation=Presentation("NesTools", answer_text, given, explain_gap=explain_gap),
+    presentation=Presentation(
+        "NesTools",
+        answer_text,
+        given,
+        categories=(*(f"tool_error_{name}" for name in TOOL_ERRORS), *ERRORS),
+        explain_gap=explain_gap,
+    ),
     grouping=Grouping(facets),
     conditions=Conditions(OFFICIAL),
 )

@@ -386,7 +386,11 @@ BENCHMARK = Benchmark(
     gold=gold_of,
     score=score,
     presentation=Presentation(
-        "RelyToolBench", expected, milestones=relevant_calls, milestone="relevant tool"
+        "RelyToolBench",
+        expected,
+        milestones=relevant_calls,
+        milestone="relevant tool",
+        categories=tuple(TYPES),
     ),
     judging=Judging(follow_ups=follow_ups, judge="mechanical"),
     grouping=Grouping(facets, TOTALS),

@@ -409,7 +409,17 @@ BENCHMARK = Benchmark(
     gold=lambda item: dict(item.gold),
     score=score,
     presentation=Presentation(
-        "ToolBeHonest", expected, milestones=steps, milestone="step", explain_gap=explain_gap
+        "ToolBeHonest",
+        expected,
+        milestones=steps,
+        milestone="step",
+        categories=tuple(
+            f"{scorer}{one}"
+            for scorer in ("", "strict_")
+            for one in Condition
+            if one is not Condition.CORRECT
+        ),
+        explain_gap=explain_gap,
     ),
     judging=Judging(questions),
     grouping=Grouping(facets, TOTALS),

@@ -245,5 +245,5 @@ BENCHMARK = Benchmark(
     presentation=Presentation(
         "ToolHop", given=given, milestones=hops, milestone="hop", explain_gap=explain_gap
     ),
-    conditions=Conditions(OFFICIAL, must_call=frozenset({"mandatory"})),
+    conditions=Conditions(OFFICIAL),
 )
