@@ -41,7 +41,6 @@ def estimated(lost: Iterable[Lost], continuations: int) -> Spent:
 async def conduct(
     state: State,
     settings: RunSettings,
-    *,
     on_arm: Callable[[Arm, Plan], None],
     on_result: Callable[[Attempt], None],
     on_event: Sink,
@@ -54,7 +53,7 @@ async def conduct(
     """
     with held(state.folder):
         for stage in Stage:
-            forks = state.wanted(stage)
+            forks = state.forks(stage)
             for side in SIDES if forks else ():
                 job = _job(state, (stage, side), forks, settings)
                 started = partial(on_arm, (stage, side))
