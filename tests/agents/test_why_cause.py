@@ -11,7 +11,8 @@ import pytest
 from tests.agents import planted
 from tests.inline import inline_sandbox
 from toolhop_agents.why.cause import CONFIDENCE, Cause, Stage, Trial, cause
-from toolhop_agents.why.steps import branch, repairs_of
+from toolhop_agents.why.steps import Repair, branch, repairs_of
+from toolhop_env.divergence import first_divergence
 from toolhop_env.episode import Episode
 from toolhop_env.messages import Origin, RawCall, Reply, Thoughts
 from toolhop_env.reading import CallFormat, write_calls
@@ -74,6 +75,10 @@ async def played(item: Item, replies: Sequence[Reply], form: CallFormat) -> Trac
     return episode.trace
 
 
+def repairs(trace: Trace, item: Item, after: int = 0) -> Sequence[Repair]:
+    return repairs_of(first_divergence(trace, item), trace, item, after=after)
+
+
 def call(number: int, name: str, **arguments: str) -> RawCall:
     return RawCall(f"id{number}", name, json.dumps(arguments))
 
@@ -87,9 +92,9 @@ async def test_only_the_diverging_call_of_a_turn_is_replaced() -> None:
     signed = Thoughts(fields={"thinking_blocks": [{"signature": "x"}]})
     first = Reply("I look up Peru.", CALLS, thoughts=signed)
     trace = await played(ITEM, [first, Reply("<answer>5</answer>")], CallFormat.NATIVE)
-    repair, *later = repairs_of(trace, ITEM)
+    repair, *later = repairs(trace, ITEM)
     assert (repair.turn, repair.tool, dict(repair.arguments)) == (1, "river", {"country": "Spain"})
-    assert repairs_of(trace, ITEM, after=1) == later
+    assert repairs(trace, ITEM, after=1) == later
     begun = branch(trace, repair, origin="run/one", repaired=True)
     assert begun.reply == Reply(calls=(CALLS[0], GOLD), thoughts=signed, origin=Origin.RESUMED)
     assert begun.turns is not None
@@ -108,13 +113,13 @@ async def test_only_the_diverging_call_of_a_turn_is_replaced() -> None:
 async def test_in_text_and_for_an_answer_the_call_is_written_anew() -> None:
     text = Reply(write_calls("I look up Peru.", CALLS))
     trace = await played(ITEM, [text, Reply("<answer>5</answer>")], CallFormat.TEXT)
-    repair, *_ = repairs_of(trace, ITEM)
+    repair, *_ = repairs(trace, ITEM)
     reply = branch(trace, repair, origin="a", repaired=True).reply
     assert reply is not None
     assert (reply.content, reply.calls) == (write_calls("", (CALLS[0], GOLD)), ())
     right = (CALLS[0], GOLD)
     trace = await played(ITEM, [Reply(calls=right), Reply("<answer>5</answer>")], CallFormat.NATIVE)
-    (repair,) = repairs_of(trace, ITEM)
+    (repair,) = repairs(trace, ITEM)
     reply = branch(trace, repair, origin="a", repaired=True).reply
     assert reply is not None
     (made,) = reply.calls
@@ -126,10 +131,10 @@ async def test_in_text_and_for_an_answer_the_call_is_written_anew() -> None:
 async def test_what_was_made_good_is_repaired_only_if_nothing_else_is_left() -> None:
     wrong, right = Reply(calls=CALLS), Reply(calls=(CALLS[0], GOLD))
     trace = await played(ITEM, [wrong, right, Reply("<answer>5</answer>")], CallFormat.NATIVE)
-    assert [one.turn for one in repairs_of(trace, ITEM)] == [3]
+    assert [one.turn for one in repairs(trace, ITEM)] == [3]
     total = Reply(calls=(call(3, "total", first="Madrid", second="Ebro"),))
     trace = await played(ITEM, [wrong, right, total, Reply("None.")], CallFormat.NATIVE)
-    assert [one.turn for one in repairs_of(trace, ITEM)] == [1]
+    assert [one.turn for one in repairs(trace, ITEM)] == [1]
     bare = replace(ITEM, hops=tuple(replace(hop, gold=None) for hop in ITEM.hops))
     trace = await played(bare, [wrong, Reply("None.")], CallFormat.NATIVE)
-    assert repairs_of(trace, bare) == []
+    assert repairs(trace, bare) == []

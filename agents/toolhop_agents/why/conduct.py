@@ -14,7 +14,7 @@ from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_agents.why.cause import Stage
-from toolhop_agents.why.folder import SIDES, Arm, Fork, Lost, State
+from toolhop_agents.why.folder import SIDES, Arm, Fork, Lost, State, begun_arms
 from toolhop_agents.why.steps import branch
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.episode import Sink
@@ -58,17 +58,17 @@ async def conduct(
                 job = _job(state, (stage, side), forks, settings)
                 started = partial(on_arm, (stage, side))
                 run = await execute(job, on_start=started, on_result=on_result, on_event=on_event)
-                state = State(state.folder)
                 if run.status != FINISHED:
-                    return state, run
+                    return State(state.folder), run
+            state = State(state.folder) if forks else state
     return state, None
 
 
 def _job(state: State, arm: Arm, forks: Mapping[Key, Fork], settings: RunSettings) -> Job:
     """Return the work left on one side of a stage."""
-    (stage, side), store = arm, state.stores.get(arm)
+    (stage, side), stores = arm, begun_arms(state.folder)
     origin = "-".join((Stage.FIRST, SIDES[1])) if stage is Stage.BOTH else state.repairs.run
-    others = (one.spent for at, run in state.stores.items() if at != arm for one in run.attempts())
+    others = (one.spent for at, run in stores.items() if at != arm for one in run.attempts())
     spent = sum(others, Spent())
     used = (("token", spent.tokens, 1), ("call", spent.calls, 1), ("cost", spent.cost_usd, 1e-9))
     left = {}
@@ -77,7 +77,7 @@ def _job(state: State, arm: Arm, forks: Mapping[Key, Fork], settings: RunSetting
         left[f"run_{name}_limit"] = limit and max(limit - (taken or 0), least)
     own = {"log_dir": state.folder, "forked_from": origin, **left}
     settings = settings.model_copy(update=own)
-    if store is not None:
+    if (store := stores.get(arm)) is not None:
         job = resumed(store, settings, changed(store, settings))
     else:
         clear(state.folder / "-".join(arm))

@@ -115,9 +115,17 @@ def lost_episodes(
         for one in sorted(store.results(), key=lambda one: one.key):
             if one.score is not None and named(one.benchmark).lead.binary and not right(one):
                 trace, item = store.trace(one), items[one.item]
-                yield Lost(one, trace, first_divergence(trace, item).first, repairs_of(trace, item))
+                found = first_divergence(trace, item)
+                yield Lost(one, trace, found.first, repairs_of(found, trace, item))
 
     return items, lost()
+
+
+def begun_arms(folder: Path) -> dict[Arm, RunStore]:
+    """Return the runs of a folder that have begun."""
+    arms = [(stage, side) for stage in Stage for side in SIDES]
+    found = ((arm, begun(folder / "-".join(arm))) for arm in arms)
+    return {arm: store for arm, store in found if store is not None}
 
 
 class State:
@@ -136,8 +144,7 @@ class State:
         self.lost = [one for one in found if one.attempt.episode in wanted]
         if len(self.lost) < len(wanted):
             raise StoreError(f"{self.run.folder} no longer has the episodes that {folder} names")
-        arms = [(stage, side) for stage in Stage for side in SIDES]
-        self.stores = {arm: s for arm in arms if (s := begun(folder / "-".join(arm))) is not None}
+        self.stores = begun_arms(folder)
         self._ended = {a: {e.key: e for e in s.results()} for a, s in self.stores.items()}
         for one in self.lost:
             for stage in Stage:
@@ -166,8 +173,9 @@ class State:
         for key in keys:
             attempt = self._ended[arm][key]
             if attempt.score is not None and not right(attempt):
-                trace, after = self.stores[arm].trace(attempt), one.repairs[0].turn
-                if later := repairs_of(trace, self.items[key.item], after=after):
+                trace, item = self.stores[arm].trace(attempt), self.items[key.item]
+                diverged, after = first_divergence(trace, item), one.repairs[0].turn
+                if later := repairs_of(diverged, trace, item, after=after):
                     found[key] = Fork(self.stores[arm], attempt, later[0])
         return found
 

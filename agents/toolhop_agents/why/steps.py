@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from toolhop_agents.call_formats import written
 from toolhop_agents.runs.resume import Prefix
-from toolhop_env.divergence import Divergence, Kind, first_divergence, next_step
+from toolhop_env.divergence import Divergence, Divergences, Kind, next_step
 from toolhop_env.messages import Origin, RawCall, Reply
 from toolhop_env.reading import read_calls
 from toolhop_env.trace import Trace
@@ -30,15 +30,15 @@ class Repair:
         return self.divergence.turn
 
 
-def repairs_of(trace: Trace, item: Item, *, after: int = 0) -> Sequence[Repair]:
-    """Return the repairs of the divergences after turn `after`, one a turn, in time.
+def repairs_of(found: Divergences, trace: Trace, item: Item, *, after: int = 0) -> Sequence[Repair]:
+    """Return the repairs of a trace's divergences after turn `after`, one a turn, in time.
 
     The gold call is that of the step that diverged, else of the next step of the chain. Without a
     proven call there is none, nor for an answer after the last step. Divergences that the agent
     made good are repaired only if all were.
     """
     by_turn: dict[tuple[bool, int], Repair] = {}
-    for one in first_divergence(trace, item).all:
+    for one in found.all:
         if one.turn > after and one.kind is not Kind.OUT_OF_LIMIT:
             step = one.step or next_step(trace, item, one.turn)
             if step is not None and step.arguments is not None:
