@@ -92,7 +92,7 @@ def why(
     if repair or not begun.is_file():
         say(cost(lost, repairs.continuations))
     if not repair or dry_run or not any(one.repairs for one in lost):
-        _print(lost, as_json=as_json)
+        _print(lost, repairs.continuations, as_json=as_json)
         return
     if not begun.is_file():
         run = _created(repairs.model_copy(update={"settings": settings}))
@@ -178,7 +178,7 @@ def _play(folder: Path, settings: RunSettings, *, as_json: bool) -> None:
             shown[0].event(event)
 
         state, stopped = anyio.run(conduct, State(folder), settings, on_arm, on_result, on_event)
-    _print(state.lost, as_json=as_json)
+    _print(state.lost, state.repairs.continuations, as_json=as_json)
     errored = [one for store in state.stores.values() for one in store.results() if one.errored]
     if stopped is not None:
         say(f"the repairs stopped ({stopped.status}): {stopped.fault or 'interrupted'}")
@@ -189,8 +189,8 @@ def _play(folder: Path, settings: RunSettings, *, as_json: bool) -> None:
         sys.exit(INTERRUPTED if interrupted else EXIT_EPISODES)
 
 
-def _print(lost: Sequence[Lost], *, as_json: bool) -> None:
+def _print(lost: Sequence[Lost], continuations: int, *, as_json: bool) -> None:
     if as_json:
-        write_json([to_json(one) for one in lost])
+        write_json([to_json(one, continuations) for one in lost])
     else:
-        print_lost(table_console(), lost)
+        print_lost(table_console(), lost, continuations)

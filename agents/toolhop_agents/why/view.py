@@ -16,6 +16,7 @@ from toolhop_env.measures import Unit
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import counted
 
+TAKES = ("model calls", "tokens")
 ALIKE = "alike"
 """In place of an interval."""
 
@@ -23,26 +24,32 @@ ALIKE = "alike"
 def cost(lost: Sequence[Lost], continuations: int) -> str:
     """Say what the repairs will take, by the replies that the run took."""
     taken, steps = estimated(lost, continuations), sum(bool(one.repairs) for one in lost)
+    head = f"{counted(len(lost), 'lost episode')}, {steps} with a gold call for a divergence"
+    if not steps:
+        return f"{head}; --certificates gives the gold calls that `toolhop certify` proved"
     usd = "" if taken.cost_usd is None else f", ${taken.cost_usd:,.2f}"
     return (
-        f"{counted(len(lost), 'lost episode')}, {steps} with a gold call for a divergence; "
-        f"{continuations} continuations of each, as played and repaired: about "
+        f"{head}; {continuations} continuations of each, as played and repaired: about "
         f"{counted(taken.replies, 'model call')}, {taken.tokens:,} tokens{usd}; up to three times "
         "that where the first repair changes nothing"
     )
 
 
-def print_lost(console: Console, lost: Sequence[Lost]) -> None:
-    """Print each lost episode with its first divergence, and what its repairs show."""
+def print_lost(console: Console, lost: Sequence[Lost], continuations: int) -> None:
+    """Print each lost episode: its first divergence, and what repairs show, or would take."""
     if not lost:
         console.print("No episode is lost.")
         return
-    table = table_of("Lost episodes", ("episode", "first divergence", "cause"), ("turn",))
-    table.add_columns("as played", "repaired", f"{CONFIDENCE:.1%} interval", right=True)
+    tried = any(one.trials for one in lost)
+    numbers = ("as played", "repaired", f"{CONFIDENCE:.1%} interval") if tried else TAKES
+    texts = ("episode", "first divergence", "cause" if tried else "gold call")
+    table = table_of("Lost episodes", texts, ("turn", *numbers))
     for one in lost:
         kind, turn = (one.first.kind, str(one.first.turn)) if one.first else ("", "")
-        found = one.cause if one.trials or not one.repairs else ""
-        table.add_row(*map(plain, (one.attempt.episode, kind, found, turn, "", "", "")))
+        found = one.cause if tried or not one.repairs else one.repairs[0].tool
+        taken = estimated([one], continuations)
+        takes = ["", "", ""] if tried else [f"{taken.replies:,}", f"{taken.tokens:,}"]
+        table.add_row(*map(plain, (one.attempt.episode, kind, found, turn, *takes)))
         for stage, trial in one.trials.items():
             if trial is not None:
                 repair = None if stage is Stage.BOTH else one.repairs[stage is Stage.NEXT]
@@ -50,7 +57,7 @@ def print_lost(console: Console, lost: Sequence[Lost]) -> None:
                 what = f"{stage}: {repair.tool}" if repair else stage
                 table.add_row(*map(plain, ("", what, "", at, *_cells(trial))))
     console.print(table)
-    causes = Counter(one.cause for one in lost if one.trials)
+    causes = Counter(one.cause for one in lost if tried)
     if causes:
         console.print(", ".join(f"{name} {number}" for name, number in causes.most_common()))
     alike = sum(any(trial and trial.identical for trial in one.trials.values()) for one in lost)
@@ -68,8 +75,9 @@ def _cells(trial: Trial) -> tuple[str, str, str]:
     return before, after, ALIKE if trial.identical else limits
 
 
-def to_json(one: Lost) -> dict[str, JSON]:
+def to_json(one: Lost, continuations: int) -> dict[str, JSON]:
     """Return a lost episode as plain values; shares are from 0 to 1."""
+    taken = estimated([one], continuations)
     return {
         "episode": one.attempt.episode,
         "item": one.attempt.item,
@@ -82,6 +90,11 @@ def to_json(one: Lost) -> dict[str, JSON]:
             }
             for repair in one.repairs
         ],
+        "takes": {
+            "model_calls": taken.replies,
+            "tokens": taken.tokens,
+            "cost_usd": taken.cost_usd,
+        },
         "trials": {stage: _trial(trial) for stage, trial in one.trials.items() if trial},
         "cause": one.cause,
     }
