@@ -227,13 +227,14 @@ def _says(text: str, answer: str) -> bool:
 
 
 def _alike(value: str, wanted: str) -> bool:
-    """Whether two values are the same but for their form: order, case, spaces, further words."""
+    """Whether two values are the same but for their form: order, case, spaces, words."""
     ours, theirs = plain_words(value), plain_words(wanted)
     if not ours or not theirs:
         return False
     fewer, more = sorted(({*ours}, {*theirs}), key=len)
     near = "".join(ours) == "".join(theirs) or (fewer <= more and 2 * len(fewer) >= len(more))
-    return near or _says(value, wanted)
+    part = len(value) >= LEAST_TELLING and _says(wanted, value)
+    return near or part or _says(value, wanted)
 
 
 def _same(value: JSON, other: JSON) -> bool:
@@ -423,7 +424,9 @@ def _of_open(read: _Read) -> Iterator[Divergence]:
         elif call is not None or tagged_answer(read.trace.final_text or ""):
             kind, why = Kind.NEVER_CALLED, f"{step.tool} is never called"
         else:
-            kind, why = Kind.STOPPED_EARLY, f"The episode ends before {step.tool} is called"
+            why = f"The episode ends before {step.tool} is called."
+            yield Divergence(Kind.STOPPED_EARLY, turn, None, step.answer, step, why)
+            return
         yield Divergence(kind, turn, call, step.answer, step, f"{why}; the agent goes on.")
 
 

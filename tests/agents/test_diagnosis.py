@@ -20,7 +20,6 @@ from tests.inline import inline_sandbox
 from toolhop_env.benchmarks.toolhop.answers import official, strict
 from toolhop_env.benchmarks.toolhop.gaps import Gap
 from toolhop_env.benchmarks.toolhop.scorer import explain_gap
-from toolhop_env.diagnosis import of_conduct
 from toolhop_env.diagnosis.diagnose import CHECKS, diagnose
 from toolhop_env.diagnosis.finding import Finding, Severity
 from toolhop_env.messages import Reply, ToolMessage, Usage, UserMessage
@@ -280,25 +279,6 @@ def test_rule_gaps_are_a_warning_from_a_share_on() -> None:
     assert only([*loose, *many], "official_only").severity is Severity.NOTE
 
 
-def test_answers_lost_between_the_last_result_and_the_message() -> None:
-    lost = [episode(n, called("minus", 36), answer="37") for n in range(3)]
-    finding = only(lost, "lost_answers")
-    assert finding.severity is Severity.WARNING
-    assert "gold '36', given '37'" in finding.text
-    assert found([right(1)], "lost_answers") is None
-    assert found([ended(lost[0], Ending.OUT_OF_TURNS)], "lost_answers") is None
-    assert found([episode(1, called("minus", 35), answer="37")], "lost_answers") is None
-
-
-def test_calls_made_again_as_they_failed() -> None:
-    again = [*failing("born", times=2), *failing("born", times=2)]
-    traces = [episode(1, *again), episode(2, *failing("born"), agent="other"), right(3)]
-    finding = only(traces, "repeated_failures")
-    assert (finding.severity, finding.episodes) == (Severity.NOTE, ("m-1",))
-    assert finding.text.startswith("2 of 4 failed calls repeat one that failed before, in 1 of 2 ")
-    assert finding.evidence == {"repeated": 2, "failed": 4}
-
-
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
 def test_replies_cut_by_their_tokens(reason: str) -> None:
     trace = right(1)
@@ -339,26 +319,6 @@ def test_tools_that_never_reached_the_model() -> None:
         counted_alike(with_prompt(episode(1), 2400, 170)),
     ):
         assert found([trace], "tools_unseen") is None
-
-
-def test_an_agent_that_never_calls_in_mandatory_mode() -> None:
-    finding = only([episode(1), episode(2)], "no_calls")
-    assert len(finding.episodes) == 2
-    assert found([episode(1), right(2)], "no_calls") is None
-    assert found([episode(1, mode="free")], "no_calls") is None
-    assert found([episode(1, agent="do-nothing")], "no_calls") is None
-
-
-def test_calls_in_a_form_that_is_not_read() -> None:
-    lost = ended(episode(1), Ending.MALFORMED_CALL)
-    finding = only([lost, right(2)], "malformed_call")
-    assert finding.episodes == ("m-1",)
-    assert finding.evidence["ended"] == 1
-    answered_by = episode(1, rejected("born", error=ErrorCode.MALFORMED_CALL), called("minus", 36))
-    assert only([answered_by], "malformed_call").evidence["ended"] == 0
-    assert found([right(1)], "malformed_call") is None
-    # What is no answer is not looked at as one.
-    assert found([lost], "lost_answers") is None
 
 
 def test_calls_that_a_lenient_reader_would_have_run() -> None:
@@ -427,7 +387,7 @@ def test_findings_come_worst_first_and_each_kind_is_documented() -> None:
     assert len(severities) > 1
     page = (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8")
     text = Path(__file__).read_text(encoding="utf-8")
-    for check in (*CHECKS, *of_conduct.CHECKS):
+    for check in CHECKS:
         kinds = ("official_only", "strict_only") if check.__name__ == "scorer_gaps" else ()
         for kind in kinds or (check.__name__,):
             assert f"`{kind}`" in page

@@ -7,7 +7,8 @@ import pytest
 
 from tests.canned import CannedSandbox
 from tests.env.games import ANSWER, ASK, ITEM, echo, play, said, with_episode
-from tests.env.made import calling, chain, raw
+from tests.env.made import calling, raw
+from toolhop_env.benchmarks.toolhop.scorer import chain_of
 from toolhop_env.episode import Episode
 from toolhop_env.feedback import MINIMAL_TEXT, Level
 from toolhop_env.messages import (
@@ -58,8 +59,11 @@ def test_the_trace_says_what_is_played() -> None:
     assert (started.attempt, started.item, started.item_digest) == (3, ITEM.id, ITEM.digest)
     assert started.messages == (UserMessage(ITEM.question),)
     assert started.tools == ("capital", "length", "power")
-    hops = [("capital", "Oslo"), ("length", "4"), ("power", "16")]
-    assert (started.benchmark, started.gold) == ("toolhop", chain("16", hops))
+    gold = chain_of(ITEM)
+    assert (started.benchmark, started.gold) == ("toolhop", gold)
+    assert isinstance(gold, dict)
+    hop = {"tool": "length", "answer": "4", "arguments": {"text": "Oslo"}}
+    assert (gold["answer"], gold["hops"][1]) == ("16", hop)  # type: ignore[index]
 
 
 def test_a_prompt_replaces_the_question() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.env.made import called, finished
 from toolhop_env.attempt import Attempt, attempt_of, counting
 from toolhop_env.benchmarks import score
+from toolhop_env.chain import Kind
 from toolhop_env.estimates import Estimate, figures
 from toolhop_env.feedback import Level
 from toolhop_env.measures import Measure
@@ -214,7 +215,10 @@ def test_a_trace_is_an_attempt_with_its_labels() -> None:
     assert (found.key, found.attempt, found.agent) == (("i7", "free", 2), 3, "q")
     assert (found.episode, found.item_digest, found.benchmark) == ("e", "d", "toolhop")
     assert (found.feedback, found.call_format) == (Level.DETAILED, CallFormat.NATIVE)
-    assert (found.verdict, found.ended) == (score(trace), True)
+    scored, kinds = score(trace), (Kind.ANSWERED_WITHOUT_CALLS,)
+    assert isinstance(scored, Score)
+    conduct = replace(scored.conduct, divergences=kinds)
+    assert (found.verdict, found.ended) == (replace(scored, conduct=conduct), True)
     errored = attempt_of(Trace((*trace.events[:-1], Ended(Ending.ERRORED, 0.0, "x"))))
     assert (errored.verdict, errored.score, errored.errored) == (Errored("x"), None, "x")
     assert attempt_of(Trace(trace.events[:-1])).ended is False

@@ -1,0 +1,285 @@
+"""Regression tests: scripted episodes with planted divergences, found by kind, turn and call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.canned import CannedSandbox
+from tests.env import scenes
+from tests.env.made import calling, raw, stepped
+from toolhop_env.attempt import attempt_of
+from toolhop_env.divergence import Divergence, Divergences, Kind, first_divergence, next_step
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.measures import DIVERGENCES
+from toolhop_env.messages import RawCall, Reply
+from toolhop_env.setting import Setting
+from toolhop_env.summary import summarize
+from toolhop_env.trace import Ended, Ending, Trace
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
+
+BOOKS: Mapping[str, JSON] = {"The Heron Year": {"author": "Mara Ilves", "editor": "Jon Peltz"}}
+BORN = {"Mara Ilves": 1931, "Jon Peltz": 1920}
+QUESTION = "How old was the author of the book 'The Heron Year' in 2000?"
+
+
+def tool(name: str, *optional: str, **parameters: str) -> Tool:
+    """A tool with required parameters of these types, and optional texts."""
+    shapes: dict[str, JSON] = {key: {"type": kind} for key, kind in parameters.items()}
+    schema: dict[str, JSON] = {
+        "type": "object",
+        "properties": {**shapes, **{key: {"type": "string"} for key in optional}},
+        "required": [*parameters],
+    }
+    return Tool(ToolSchema(name, "A tool.", schema), Program(f"def {name}(**given): ...", name))
+
+
+BOOK = tool("book", title="string")
+YEAR = tool("year", "source", person="string")
+MINUS = tool("minus", first="integer", second="integer")
+OTHER = tool("weather", day="string")
+MIRROR = tool("mirror", title="string")
+
+
+def result(program: Program, arguments: Mapping[str, Any]) -> Outcome:
+    """What the tools give, in a sandbox that runs nothing."""
+    match program.function:
+        case "book" | "mirror":
+            found = BOOKS.get(arguments["title"])
+        case "year":
+            found = BORN.get(arguments["person"])
+        case "minus":
+            found = arguments["first"] - arguments["second"]
+        case _:
+            found = "rain"
+    return Raised("KeyError", "unknown") if found is None else Returned(json.dumps(found))
+
+
+def item(*, certified: bool = True) -> Item:
+    golds: Sequence[tuple[str, str, Tool, Mapping[str, JSON]]] = (
+        ("Who wrote it?", "Mara Ilves", BOOK, {"title": "The Heron Year"}),
+        ("When was she born?", "1931", YEAR, {"person": "Mara Ilves"}),
+        ("How old?", "69", MINUS, {"first": 2000, "second": 1931}),
+    )
+    hops = tuple(
+        Hop(asked, answer, of, GoldCall(arguments, "written") if certified else None)
+        for asked, answer, of, arguments in golds
+    )
+    return Item("heron", QUESTION, "69", hops, "books", "number", others=(OTHER, MIRROR))
+
+
+def book(title: str = "The Heron Year") -> RawCall:
+    return raw("book", {"title": title})
+
+
+def year(person: str = "Mara Ilves", **more: JSON) -> RawCall:
+    return raw("year", {"person": person, **more})
+
+
+def minus(first: int = 2000, second: int = 1931) -> RawCall:
+    return raw("minus", {"first": first, "second": second})
+
+
+def says(text: str) -> Reply:
+    return Reply(f"<answer>{text}</answer>")
+
+
+def turn(*calls: RawCall) -> Reply:
+    return calling(*(replace(call, id=f"c{number}") for number, call in enumerate(calls)))
+
+
+def played(*replies: Reply, of: Item | None = None, setting: Setting | None = None) -> Trace:
+    async def episode() -> Trace:
+        _, trace = await stepped(of or item(), CannedSandbox(result), *replies, setting=setting)
+        return trace
+
+    return anyio.run(episode)
+
+
+RIGHT = (turn(book()), turn(year()), turn(minus()), says("69"))
+PLANTED: Mapping[str, tuple[Sequence[Reply], Sequence[tuple[Kind, int, int | None]]]] = {
+    "right": (RIGHT, []),
+    "right, steps in the head": ((turn(book()), turn(year()), says("69")), []),
+    "right, another tool of the same power": (
+        (turn(raw("mirror", {"title": "The Heron Year"})), *RIGHT[1:]), []
+    ),
+    "right, two tries side by side": ((turn(book("Heron"), book()), *RIGHT[1:]), [
+        (Kind.WRONG_FORM, 1, 0),
+    ]),
+    "malformed": ((turn(raw("book", {"name": "The Heron Year"})), *RIGHT), [
+        (Kind.MALFORMED_CALL, 1, 0),
+    ]),
+    "repeated": ((turn(book("Heron Year")), turn(book("Heron Year")), *RIGHT), [
+        (Kind.WRONG_FORM, 1, 0), (Kind.FAILED_CALL_REPEATED, 2, 1),
+    ]),
+    "no such tool": ((turn(raw("library", {"title": "The Heron Year"})), *RIGHT), [
+        (Kind.WRONG_TOOL, 1, 0),
+    ]),
+    "no step's tool": ((RIGHT[0], turn(raw("weather", {"day": "2000"})), *RIGHT[1:]), [
+        (Kind.WRONG_TOOL, 2, 1),
+    ]),
+    "guessed ahead": ((turn(book(), year("Ida Moor")), *RIGHT[1:]), [
+        (Kind.GUESSED_AHEAD, 1, 1),
+    ]),
+    "made up": ((RIGHT[0], turn(year("Ida Moor")), says("60")), [
+        (Kind.MADE_UP_VALUE, 2, 1), (Kind.LOST_STEP, 3, None), (Kind.NEVER_CALLED, 3, None),
+    ]),
+    "another form": ((RIGHT[0], turn(year("Ilves, Mara")), *RIGHT[1:]), [
+        (Kind.WRONG_FORM, 2, 1),
+    ]),
+    "misread": ((RIGHT[0], turn(year("Jon Peltz")), turn(minus(2000, 1920)), says("80")), [
+        (Kind.RESULT_MISREAD, 2, 1), (Kind.WRONG_VALUE, 3, 2), (Kind.LOST_STEP, 3, 2),
+        (Kind.LOST_STEP, 4, None),
+    ]),
+    "at hand but the wrong one": ((*RIGHT[:2], turn(minus(1931, 2000)), says("-69")), [
+        (Kind.WRONG_VALUE, 3, 2), (Kind.LOST_STEP, 4, None),
+    ]),
+    "never called": ((RIGHT[0], turn(minus(2000, 2000)), says("0")), [
+        (Kind.WRONG_VALUE, 2, 1), (Kind.NEVER_CALLED, 2, 1), (Kind.LOST_STEP, 3, None),
+    ]),
+    "the last step never called": ((*RIGHT[:2], says("70")), [(Kind.NEVER_CALLED, 3, None)]),
+    "no calls": ((says("70"),), [(Kind.ANSWERED_WITHOUT_CALLS, 1, None)]),
+    "stopped early": ((RIGHT[0], Reply("I cannot go on.")), [(Kind.STOPPED_EARLY, 2, None)]),
+    "another value of the results": ((*RIGHT[:3], says("1931")), [
+        (Kind.RESULT_MISREAD, 4, None),
+    ]),
+    "wrong conclusion": ((*RIGHT[:3], says("70")), [(Kind.WRONG_CONCLUSION, 4, None)]),
+    "another form of the answer": ((*RIGHT[:3], says("69 years")), [
+        (Kind.ANSWER_FORM, 4, None),
+    ]),
+}  # fmt: skip
+
+
+def kinds(found: Divergences) -> list[tuple[Kind, int, int | None]]:
+    return [(one.kind, one.turn, one.call) for one in found.all]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_divergence_is_found(name: str) -> None:
+    replies, expected = PLANTED[name]
+    assert kinds(first_divergence(played(*replies))) == expected
+
+
+def test_limits_and_what_is_not_the_agents() -> None:
+    short = played(*RIGHT[:2], setting=Setting(limits=EpisodeLimits(turns=2)))
+    assert kinds(first_divergence(short)) == [(Kind.OUT_OF_LIMIT, 2, None)]
+    for ending in (Ending.ERRORED, Ending.STOPPED):
+        trace = Trace((*played(says("70")).events[:-1], Ended(ending, 1.0)))
+        assert first_divergence(trace).all == ()
+    assert first_divergence(Trace(played(says("70")).events[:-1])).first is None
+    lost = Trace((*played(says("70")).events[:-1], Ended(Ending.MALFORMED_CALL, 1.0)))
+    assert kinds(first_divergence(lost)) == [(Kind.MALFORMED_CALL, 1, None)]
+
+
+def only(found: Divergences) -> Divergence:
+    (one,) = found.all
+    return one
+
+
+def test_evidence_names_value_step_and_gold_call() -> None:
+    one = only(first_divergence(played(*PLANTED["another form"][0])))
+    assert (one.value, one.made_good) == ("Ilves, Mara", 3)
+    assert one.step is not None
+    assert (one.step.number, one.step.arguments) == (2, {"person": "Mara Ilves"})
+    assert one.evidence == "person is 'Ilves, Mara'; the proven call has 'Mara Ilves'."
+    assert json.loads(json.dumps(one.to_json()))["step"]["arguments"] == {"person": "Mara Ilves"}
+
+
+def test_the_first_that_lasts_is_not_one_that_was_made_good() -> None:
+    found = first_divergence(played(RIGHT[0], turn(year("Ilves, Mara")), *RIGHT[1:3], says("70")))
+    assert found.first is not None
+    assert found.lasting is not None
+    assert (found.first.kind, found.lasting.kind) == (Kind.WRONG_FORM, Kind.WRONG_CONCLUSION)
+
+
+def test_without_a_certificate_the_words_say_less() -> None:
+    plain = item(certified=False)
+    wrong = played(RIGHT[0], turn(year("Jon Peltz")), says("80"), of=plain)
+    one = first_divergence(wrong).first
+    assert one is not None
+    assert (one.kind, one.step and one.step.arguments) == (Kind.RESULT_MISREAD, None)
+    assert "differs from the item's own chain" in one.evidence
+    # Values that the chain hands on, and a failure: nothing shows what would have worked.
+    failed = played(turn(book("Heron")), *RIGHT[1:], of=plain)
+    assert first_divergence(failed).first is None
+    # The item as it was played brings its certificate.
+    found = first_divergence(failed, item()).first
+    assert found is not None
+    assert found.kind is Kind.WRONG_FORM
+
+
+def test_the_call_that_worked_later_stands_in_for_a_certificate() -> None:
+    trace = played(turn(book("Heron")), *RIGHT, of=item(certified=False))
+    one = only(first_divergence(trace))
+    assert one.kind is Kind.WRONG_FORM
+    assert "the call that worked has 'The Heron Year'" in one.evidence
+
+
+def test_options_are_not_made_up() -> None:
+    tried = played(RIGHT[0], turn(year("Jon Peltz", source="archive")), *RIGHT[1:])
+    assert only(first_divergence(tried)).kind is Kind.RESULT_MISREAD
+
+
+def test_the_next_step_is_the_first_that_no_call_gave_before_a_turn() -> None:
+    trace = played(*RIGHT)
+    numbers = [
+        step.number if (step := next_step(trace, item(), turn)) else 0 for turn in range(1, 5)
+    ]
+    assert numbers == [1, 2, 3, 0]
+
+
+def asks(tool: str, **arguments: JSON) -> Reply:
+    return calling(raw(tool, arguments))
+
+
+def scene(of: Item, *replies: Reply) -> Divergences:
+    async def episode() -> Trace:
+        _, trace = await stepped(of, CannedSandbox(scenes.answers), *replies)
+        return trace
+
+    return first_divergence(anyio.run(episode))
+
+
+CAPITAL = asks("capital_of", country="Norway")
+GIVES_UP = asks("give_up", reason="It cannot be done.")
+
+
+def test_decisions_of_scenarios() -> None:
+    assert kinds(scene(scenes.plain(), CAPITAL, GIVES_UP)) == [(Kind.WRONG_DECISION, 2, 1)]
+    wrong = scene(scenes.missing(), CAPITAL, says("12"))
+    assert kinds(wrong) == [(Kind.WRONG_DECISION, 2, None)]
+    needs = asks("change_tools", reason="None counts.", need="A count of people.")
+    assert scene(scenes.missing(), CAPITAL, needs, GIVES_UP).first is None
+    guess = asks("capital_of", country="Italy")
+    found = scene(scenes.hiding(), guess, says("2748109"))
+    assert [one.kind for one in found.all][-1] is Kind.WRONG_DECISION
+
+
+def test_a_call_of_a_tool_that_is_down_is_no_divergence() -> None:
+    people = asks("count_people", city="Oslo")
+    assert scene(scenes.broken(), CAPITAL, people, GIVES_UP).first is None
+
+
+def test_attempts_and_figures_have_the_kinds() -> None:
+    attempts = [
+        replace(attempt_of(played(*PLANTED[name][0])), item=name) for name in ("right", "repeated")
+    ]
+    assert [one.score.conduct.divergences for one in attempts if one.score] == [
+        (), (Kind.WRONG_FORM, Kind.FAILED_CALL_REPEATED),
+    ]  # fmt: skip
+    (summary,) = summarize(attempts)
+    shares = {
+        one.name: found.value
+        for one in DIVERGENCES
+        if (found := summary.figures.get(one.name)) is not None
+    }
+    assert shares == {
+        "first_wrong_form": 0.5, "having_wrong_form": 0.5, "having_failed_call_repeated": 0.5,
+    }  # fmt: skip
