@@ -57,10 +57,10 @@ RUN_LIMITS = ("run_token_limit", "run_call_limit", "run_cost_limit", "run_time_l
               help="Continuations of each episode on each side; of an agent that is not "
                    "deterministic at least 6.")
 @click.option("--episode", "episodes", multiple=True, metavar="NAME",
-              help="Only this episode or item; may be repeated.")
+              help="Only this episode, or those of this item.")
 @setting_option("certificates", default=None, show_default=False,
-                help="Certificates with the gold calls, if the run was played without.")
-@click.option("--dry-run", is_flag=True, help="With --repair: print what it would take.")
+                help="Certificates of the items, as `toolhop certify` writes them.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, without doing it.")
 @table_format
 @json_option
 @click.pass_context
