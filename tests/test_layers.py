@@ -45,7 +45,7 @@ WITHIN_AGENTS = (
     {"react"},
     {"approval", "benchmarks", "blind", "judge", "simulator"},
     {"runs"},
-    {"ablate", "compare", "construct", "environment", "export", "serve", "play"},
+    {"ablate", "compare", "construct", "environment", "export", "serve", "play", "why"},
     {"adapters"},
     {
         "card",

@@ -242,6 +242,7 @@ URL_FLAGS = sorted({(path, one.opts[0]) for path, one in flags() if "url" in (on
 """Found in the tree of commands: a flag that takes a URL says so in its name."""
 GIVEN: Mapping[str, tuple[str, ...]] = {
     "data fetch": ("toolhop",),
+    "why": ("run",),
     "certify": ("--readers", "openai/a"),
     "construct from-domain": ("A", "--items", "1", "--model", "openai/a", "--out", "made"),
     "construct from-seeds": ("seeds.jsonl", "--model", "openai/a", "--out", "made"),
@@ -255,8 +256,8 @@ GIVEN: Mapping[str, tuple[str, ...]] = {
 def test_flags_that_take_a_url_are_known_by_their_names() -> None:
     by_metavar = {(path, one.opts[0]) for path, one in flags()
                   if one.make_metavar(click.Context(click.Command(""))) == "URL"}  # fmt: skip
-    assert by_metavar - {("run", "--segments-to"), ("ablate", "--segments-to"),
-                         ("merge", "--segments-to")} == set(URL_FLAGS)  # fmt: skip
+    stores = {(path, "--segments-to") for path in ("run", "ablate", "merge", "why")}
+    assert by_metavar - stores == set(URL_FLAGS)
 
 
 @pytest.mark.parametrize(("command", "flag"), URL_FLAGS)

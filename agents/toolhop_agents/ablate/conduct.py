@@ -149,7 +149,7 @@ def _job(folder: AblationFolder, arm: Arm) -> Job | None:
 
 def _begun(folder: AblationFolder, arm: Arm, store: RunStore | None, settings: RunSettings) -> Job:
     if store is not None:
-        return resumed(store, settings, _changed(store, settings))
+        return resumed(store, settings, changed(store, settings))
     folder.clear(arm)
     job = prepare(settings)
     first = folder.store(folder.ablation.arms[0])
@@ -161,7 +161,7 @@ def _begun(folder: AblationFolder, arm: Arm, store: RunStore | None, settings: R
     return replace(job, folder=arm.name)
 
 
-def _changed(store: RunStore, settings: RunSettings) -> dict[str, JSON]:
+def changed(store: RunStore, settings: RunSettings) -> dict[str, JSON]:
     """Return the settings that changed since the arm began, for its manifest."""
     own, plain = store.manifest["settings"], settings.model_dump(mode="json")
     names = sorted(OPERATIONAL - {"log_dir"})

@@ -114,13 +114,7 @@ class AblationFolder:
         Raises:
             StoreError: something else is in its place.
         """
-        folder = self.path / arm.name
-        check_own(folder)
-        if (folder / MANIFEST).is_file():
-            return RunStore(folder)
-        if any(any((folder / name).glob("*")) for name in (EPISODES, SEGMENTS)):
-            raise StoreError(f"{folder} has episodes and no {MANIFEST}; put it back")
-        return None
+        return begun(self.path / arm.name)
 
     def clear(self, arm: Arm) -> None:
         """Remove the remains of an arm that was killed before it had a manifest.
@@ -128,13 +122,7 @@ class AblationFolder:
         Raises:
             StoreError: they cannot be removed.
         """
-        folder = self.path / arm.name
-        if self.store(arm) is not None or not folder.exists():
-            return
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            raise StoreError(f"{folder} cannot be removed: {error}") from error
+        clear(self.path / arm.name)
 
     def stores(self) -> list[tuple[Arm, RunStore]]:
         """Return the arms that have begun, with their runs."""
@@ -178,6 +166,34 @@ class AblationFolder:
             StoreError: a trace cannot be read.
         """
         return {arm.name: tuple(store.attempts()) for arm, store in self.stores()}
+
+
+def begun(folder: Path) -> RunStore | None:
+    """Return the run of an arm's folder; None if it has not begun.
+
+    Raises:
+        StoreError: something else is in its place.
+    """
+    check_own(folder)
+    if (folder / MANIFEST).is_file():
+        return RunStore(folder)
+    if any(any((folder / name).glob("*")) for name in (EPISODES, SEGMENTS)):
+        raise StoreError(f"{folder} has episodes and no {MANIFEST}; put it back")
+    return None
+
+
+def clear(folder: Path) -> None:
+    """Remove the remains of an arm that was killed before it had a manifest.
+
+    Raises:
+        StoreError: they cannot be removed.
+    """
+    if begun(folder) is not None or not folder.exists():
+        return
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be removed: {error}") from error
 
 
 def _no_ablation(path: Path) -> str:

@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "runs.diagnose_command",
         "List signs that the harness, not the model, is at fault.",
     ),
+    "why": ("why.command", "Find the step that lost an episode, by repairing it."),
     "export": (
         "export.command",
         "Write runs as parquet, a Hugging Face data set, Inspect logs or chats.",

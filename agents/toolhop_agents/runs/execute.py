@@ -104,7 +104,7 @@ async def execute(
     if job.settings.forked_from and job.starts is None:
         raise StoreError(
             f"this run resumes from the episodes of {job.settings.forked_from}: it is played as a "
-            "part of its ablation, by `toolhop ablate --resume FOLDER`"
+            "part of its folder, by `toolhop ablate --resume` or `toolhop why --repair`"
         )
     if job.certificates is not None:
         from toolhop_agents.runs.scenarios import made  # numpy, only when used

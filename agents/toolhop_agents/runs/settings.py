@@ -117,8 +117,8 @@ class RunSettings(BaseModel):
     siblings: bool = True
     """Whether siblings of the scenarios are played too. Only `toolhop ablate` leaves them out."""
     forked_from: str | None = None
-    """Folder next to this run whose episodes are continued at another feedback level. Only `toolhop
-    ablate` plays such runs."""
+    """Run whose episodes are continued, relative to the folder of this one. Only `toolhop ablate`
+    and `toolhop why` play such runs."""
     call_format: Annotated[CallFormat, OfAsking("How calls are written.")] = CallFormat.NATIVE
     answer_malformed: Annotated[bool, OfAsking(
         "Answer a malformed call with feedback, instead of ending the episode.")] = False

@@ -429,7 +429,8 @@ def _broken(manifest: Path, reason: str) -> StoreError:
 def _official(item: Item) -> bool:
     """Whether ToolHop's row format can represent an item."""
     programs = all(isinstance(tool.body, Program) for tool in item.tools.values())
-    return item.benchmark == TOOLHOP and programs
+    shows_others = bool(item.order) or not item.others
+    return item.benchmark == TOOLHOP and programs and shows_others
 
 
 def _judged(attempt: Attempt, judge: str) -> Attempt:

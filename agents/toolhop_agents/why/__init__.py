@@ -1,0 +1,1 @@
+"""`toolhop why`: which step lost an episode, tested by repairing it."""
