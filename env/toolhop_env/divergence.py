@@ -34,10 +34,6 @@ __all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "nex
 
 OPTION = re.compile(r"[a-z][a-z_-]*")
 """A value that picks an option, such as ``birth_year``, is not made up."""
-LIMITS = frozenset({
-    Ending.OUT_OF_TURNS, Ending.OUT_OF_CALLS, Ending.OUT_OF_TOKENS, Ending.OUT_OF_TIME,
-    Ending.OUT_OF_COST, Ending.OUT_OF_CONTEXT, Ending.CUT_IN_THOUGHT,
-})  # fmt: skip
 
 
 def first_divergence(
@@ -337,7 +333,7 @@ def _of_end(read: _Read, ending: Ending) -> Iterator[Divergence]:
         return Divergence(kind, read.last, None, value, None, evidence)
 
     chain = read.chain
-    if ending in LIMITS:
+    if ending.startswith("out_of_") or ending is Ending.CUT_IN_THOUGHT:
         yield at(Kind.OUT_OF_LIMIT, ending, f"The episode ends {ending.replace('_', ' ')}.")
     elif ending is Ending.MALFORMED_CALL:
         yield at(Kind.MALFORMED_CALL, "", "The last reply has a malformed call.")
