@@ -14,17 +14,19 @@ from toolhop_agents.why.cause import CONFIDENCE, Cause, Stage, Trial, cause
 from toolhop_agents.why.steps import Repair, branch, repairs_of
 from toolhop_env.divergence import first_divergence
 from toolhop_env.episode import Episode
+from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import Origin, RawCall, Reply, Thoughts
 from toolhop_env.reading import CallFormat, write_calls
 from toolhop_env.setting import Setting
 from toolhop_env.statistics.paired import score_interval
-from toolhop_env.trace import Trace
+from toolhop_env.trace import Ending, Trace
 from toolhop_tools.model import Item
 
 ITEM = planted.branches(1, "")
 NO, YES = (False, False), (True, True)
 GAINED, LOST = (False, True), (True, False)
 RISES = Trial((GAINED,) * 8, identical=False)
+SURE = Trial((YES,) * 8, identical=False)
 FLAT = Trial((NO,) * 8, identical=False)
 
 
@@ -41,6 +43,7 @@ FLAT = Trial((NO,) * 8, identical=False)
         (1, {Stage.FIRST: FLAT, Stage.NEXT: None, Stage.BOTH: RISES}, Cause.TOGETHER),
         (2, {Stage.FIRST: FLAT, Stage.NEXT: FLAT, Stage.BOTH: None}, Cause.NOT_FOUND),
         (2, {Stage.FIRST: FLAT, Stage.NEXT: FLAT, Stage.BOTH: FLAT}, Cause.NOT_FOUND),
+        (2, {Stage.FIRST: FLAT, Stage.NEXT: SURE, Stage.BOTH: None}, Cause.NOT_FOUND),
         (1, {Stage.FIRST: Trial((YES,) * 4 + (NO,) * 4, identical=False)}, Cause.CHANCE),
         (1, {Stage.FIRST: Trial((YES,) * 3 + (NO,) * 5, identical=False)}, Cause.OPEN),
         (1, {Stage.FIRST: Trial((LOST,) * 8, identical=False)}, Cause.CHANCE),
@@ -138,3 +141,12 @@ async def test_what_was_made_good_is_repaired_only_if_nothing_else_is_left() -> 
     bare = replace(ITEM, hops=tuple(replace(hop, gold=None) for hop in ITEM.hops))
     trace = await played(bare, [wrong, Reply("None.")], CallFormat.NATIVE)
     assert repairs(trace, bare) == []
+
+
+@pytest.mark.anyio
+async def test_a_limit_is_no_step_that_a_call_repairs() -> None:
+    setting = Setting(limits=EpisodeLimits(turns=1))
+    async with inline_sandbox() as sandbox, Episode(ITEM, sandbox, setting) as episode:
+        await episode.step(Reply(calls=(CALLS[0], GOLD)))
+    assert episode.ending is Ending.OUT_OF_TURNS
+    assert repairs(episode.trace, ITEM) == []
