@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from toolhop_agents.benchmarks.binding import Ask, Binding, Prompt
-from toolhop_agents.prompts import Mode, prompt
+from toolhop_agents.benchmarks.binding import USUAL, Ask, Binding, Prompt
+from toolhop_agents.prompts import Mode, prompt, shipped
 from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK
 
 
 def _prompt(ask: Ask) -> Prompt:
+    template = ask.template
+    if ask.wording != USUAL:
+        template = shipped(f"{ask.mode}-{ask.wording}", BENCHMARK.name)
     return prompt(
-        Mode(ask.mode), ask.call_format, ask.item.question, ask.schemas, template=ask.template
+        Mode(ask.mode), ask.call_format, ask.item.question, ask.schemas, template=template
     )
 
 
@@ -17,4 +20,6 @@ def _offers_tools(mode: str) -> bool:
     return mode != Mode.DIRECT
 
 
-BINDING = Binding(BENCHMARK, _prompt, offers_tools=_offers_tools)
+BINDING = Binding(
+    BENCHMARK, _prompt, offers_tools=_offers_tools, wordings=("brief", "formal", "plain")
+)
