@@ -20,7 +20,6 @@ from toolhop_env.results import shown_result
 from toolhop_env.trace import Called, Ending, FeedbackSet, Results, Trace
 from toolhop_env.verdicts import ErrorCode
 
-
 _BY_THE_REPLY = {Ending.ANSWERED, Ending.GAVE_UP, Ending.MALFORMED_CALL, Ending.CUT_IN_THOUGHT}
 """Endings that the last reply causes, under any limits that allow it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from toolhop_agents.ablate.folder import AblationFolder
 from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
+from toolhop_agents.ablate.varied import levels_named
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.flags import discordant_option
 from toolhop_agents.cli.json_output import json_option, table_format
@@ -164,6 +165,7 @@ def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) 
     own = folder.ablation
     given = {name: value for name, value in flags.items() if _is_given(ctx, name)}
     design = {name: given.pop(name) for name in DESIGN if name in given}
+    design |= _factor(design)
     if into := given.pop("into", ()):
         design |= {"factor": Factor.SCENARIO, "levels": _beside_plain(into)}
     if "levels" in design:
@@ -216,15 +218,30 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
                     "and give it by --data)"
                 )
         own |= {"factor": Factor.SCENARIO, "levels": _beside_plain(into)}
+    own |= _factor({name: own[name] for name in ("factor", "levels") if _is_given(ctx, name)})
     factor = Factor(own["factor"])
     _refuse_what_has_no_meaning(ctx, factor)
     base = settings_of(ctx, flags)
     if factor is Factor.MODE and not _is_given(ctx, "levels"):
         own["levels"] = usual_modes(base)
     own["levels"] = _with(own["levels"], own["templates"])
-    if factor is not Factor.FEEDBACK:
-        own["design"] = Design.INDEPENDENT
-    return Ablation(**own, base=base)
+    ablation = Ablation(**own, base=base)
+    if ablation.fork_at is not None:
+        return ablation
+    if _is_given(ctx, "design") and ablation.forks:
+        raise click.UsageError(
+            f"--design forked: the levels {', '.join(ablation.levels)} may differ from the first "
+            "request on, so that nothing is shared; leave it out"
+        )
+    return ablation.model_copy(update={"design": Design.INDEPENDENT})
+
+
+def _factor(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the factor, and the levels of a flag that is given as one."""
+    text = given.get("factor", Factor.FEEDBACK)
+    if text in list(Factor):
+        return {"factor": Factor(text)} if "factor" in given else {}
+    return {"factor": Factor.SETTING, "levels": levels_named(text, given.get("levels", ()))}
 
 
 def _beside_plain(into: Sequence[Scenario]) -> tuple[str, ...]:
@@ -246,11 +263,6 @@ def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
         )
     if factor is Factor.FEEDBACK:
         return
-    if _is_given(ctx, "design") and ctx.params["design"] == Design.FORKED:
-        raise click.UsageError(
-            f"--design forked goes with --factor feedback: levels of {factor.value} differ from "
-            "the first turn on, so leave it out"
-        )
     if _is_given(ctx, "templates"):
         raise click.UsageError("--level gives a feedback level: leave it out, or --factor feedback")
     if factor is Factor.TOOLS and not _is_given(ctx, "levels"):

@@ -272,7 +272,9 @@ def _check_wording(settings: RunSettings, binding: Binding) -> None:
             fix=f"give {', '.join(known)}" if binding.wordings else "leave it out",
         )
     if settings.wording != USUAL and settings.template is not None:
-        raise BadChoice("--wording and --template both give the prompt", fix="leave one of them out")
+        raise BadChoice(
+            "--wording and --template both give the prompt", fix="leave one of them out"
+        )
 
 
 def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
