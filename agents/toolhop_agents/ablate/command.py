@@ -93,7 +93,8 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     """Play the same items under each level of one factor, and compare the answers.
 
     Feedback levels fork at an episode's first failed call: each branch continues from the same
-    turns. The flags under the other headings are those of `toolhop run`.
+    turns. --factor call-format=native,text compares values of a flag. The flags under the other
+    headings are those of `toolhop run`.
 
     \b
     The levels of --factor tools are as-is, or some of these joined by +:
@@ -228,7 +229,7 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
     ablation = Ablation(**own, base=base)
     if ablation.fork_at is not None:
         return ablation
-    if _is_given(ctx, "design") and ablation.forks:
+    if _is_given(ctx, "design") and ablation.design is Design.FORKED:
         raise click.UsageError(
             f"--design forked: the levels {', '.join(ablation.levels)} may differ from the first "
             "request on, so that nothing is shared; leave it out"

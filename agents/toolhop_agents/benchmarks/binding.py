@@ -45,8 +45,8 @@ class Ask:
     """The user's template, which replaces the shipped template of the mode."""
     single_shot: bool = False
     """Whether each action ends the episode."""
-    wording: str = USUAL
-    """Phrasing of the prompt, one of `Binding.wordings`."""
+    phrasing: str = USUAL
+    """Phrasing of the prompt, one of `Binding.phrasings`."""
 
 
 ANY_MODE = ""
@@ -98,7 +98,7 @@ class Binding:
     turn_limit: int | None = None
     """Default limit of replies per episode; None for the default of all runs."""
 
-    wordings: tuple[str, ...] = ()
+    phrasings: tuple[str, ...] = ()
     """Other phrasings of the prompt, by name."""
     episode_modes: frozenset[str] = frozenset()
     """Modes of a planning benchmark that are nevertheless played as episodes."""

@@ -116,7 +116,7 @@ def prepare(settings: RunSettings) -> Job:
             f"--single-shot: {binding.benchmark.title} has no actions that the episode answers",
             fix="leave it out, or play items that `toolhop perturb` made",
         )
-    _check_wording(settings, binding)
+    _check_phrasing(settings, binding)
     own: dict[str, object] = {"modes": _modes(settings, binding)}
     if binding.turn_limit is not None and "turn_limit" not in settings.model_fields_set:
         own["turn_limit"] = binding.turn_limit
@@ -263,17 +263,17 @@ def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
     return settings.modes or known[:1]
 
 
-def _check_wording(settings: RunSettings, binding: Binding) -> None:
+def _check_phrasing(settings: RunSettings, binding: Binding) -> None:
     """Check that the benchmark has the phrasing, and that no template replaces it."""
-    known = (USUAL, *binding.wordings)
-    if settings.wording not in known:
+    known = (USUAL, *binding.phrasings)
+    if settings.phrasing not in known:
         raise BadChoice(
-            f"--wording: {settings.wording!r} is not a phrasing of {binding.benchmark.title}",
-            fix=f"give {', '.join(known)}" if binding.wordings else "leave it out",
+            f"--phrasing: {settings.phrasing!r} is not a phrasing of {binding.benchmark.title}",
+            fix=f"give {', '.join(known)}" if binding.phrasings else "leave it out",
         )
-    if settings.wording != USUAL and settings.template is not None:
+    if settings.phrasing != USUAL and settings.template is not None:
         raise BadChoice(
-            "--wording and --template both give the prompt", fix="leave one of them out"
+            "--phrasing and --template both give the prompt", fix="leave one of them out"
         )
 
 

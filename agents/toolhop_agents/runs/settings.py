@@ -113,7 +113,7 @@ class RunSettings(BaseModel):
     results: Annotated[str, OfAsking(
         "Treatment of successful results: padded=N (tokens), injected (an instruction), or both "
         "joined by +.", parse=checked_results)] = "as-is"
-    wording: Annotated[str, OfAsking(
+    phrasing: Annotated[str, OfAsking(
         "Phrasing of the prompt; ToolHop has brief, formal and plain, which are system "
         "messages.", metavar="NAME")] = "usual"
     into: Annotated[tuple[Scenario, ...], OfItems(

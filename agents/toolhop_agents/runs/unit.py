@@ -91,7 +91,7 @@ def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
         schemas=binding.tools_of(unit.item, unit.mode),
         template=settings.template,
         single_shot=settings.single_shot,
-        wording=settings.wording,
+        phrasing=settings.phrasing,
     )
     return Setting(
         agent=settings.agent_name,

@@ -9,8 +9,8 @@ from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK
 
 def _prompt(ask: Ask) -> Prompt:
     template = ask.template
-    if ask.wording != USUAL:
-        template = shipped(f"{ask.mode}-{ask.wording}", BENCHMARK.name)
+    if ask.phrasing != USUAL:
+        template = shipped(f"{ask.mode}-{ask.phrasing}", BENCHMARK.name)
     return prompt(
         Mode(ask.mode), ask.call_format, ask.item.question, ask.schemas, template=template
     )
@@ -21,5 +21,5 @@ def _offers_tools(mode: str) -> bool:
 
 
 BINDING = Binding(
-    BENCHMARK, _prompt, offers_tools=_offers_tools, wordings=("brief", "formal", "plain")
+    BENCHMARK, _prompt, offers_tools=_offers_tools, phrasings=("brief", "formal", "plain")
 )
