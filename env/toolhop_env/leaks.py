@@ -1,8 +1,7 @@
 """Leak audit: what the feedback to failed calls gives away.
 
-A value leaks if a message holds it and nothing before does: not the prompt, the tools' documents,
-an earlier message, or the call itself. Texts are compared word by word, ignoring case and accents;
-numbers by value.
+A value leaks if a message holds it and neither the prompt, the tools' documents, an earlier message
+nor the call itself does. Words are compared without case and accents, and numbers by value.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Leak(StrEnum):
     """A number, a quoted text or a field in the tool's report of its own failure."""
 
 
-_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
+_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|.)")
 _QUOTED = re.compile(r"(?<!\w)([\"'`])(.+?)\1(?!\w)")
 
 
@@ -53,28 +52,22 @@ def leaks(trace: Trace, item: Item) -> Iterator[tuple[Called, frozenset[Leak]]]:
 
 def _gold(item: Item) -> Iterator[tuple[Leak, JSON]]:
     yield from ((Leak.RESULT, answer) for answer in (item.answer, *(h.answer for h in item.hops)))
-    for call in (hop.gold for hop in item.hops if hop.gold is not None):
-        for _, value in scalars(dict(call.arguments)):
-            if value is not None and not isinstance(value, bool):
-                yield Leak.ARGUMENT, value
+    calls = [dict(hop.gold.arguments) for hop in item.hops if hop.gold is not None]
+    values = (value for call in calls for _, value in scalars(call))
+    yield from ((Leak.ARGUMENT, value) for value in values if not isinstance(value, bool | None))
 
 
 def _reported(call: Called) -> Iterator[JSON]:
     """Yield the values in a tool's report of its own failure."""
-    if isinstance(call.outcome, Raised):
-        yield from _in_sentence(call.outcome.message)
-    elif isinstance(call.outcome, Returned):
-        for path, value in scalars(result_value(call.outcome)):
-            key = next((step for step in reversed(path) if isinstance(step, str)), "error")
-            if key in SENTENCES and isinstance(value, str):
-                yield from _in_sentence(value)
-            elif key not in CODES and value is not None and not isinstance(value, bool):
-                yield value
-
-
-def _in_sentence(text: str) -> Iterator[JSON]:
-    yield from (quoted[2] for quoted in _QUOTED.finditer(text))
-    yield from (word for word in _plain(text).split() if plain_number(word) is not None)
+    report: JSON = call.outcome.message if isinstance(call.outcome, Raised) else None
+    report = result_value(call.outcome) if isinstance(call.outcome, Returned) else report
+    for path, value in scalars(report):
+        key = next((step for step in reversed(path) if isinstance(step, str)), "error")
+        if key in SENTENCES and isinstance(value, str):
+            yield from (quoted[2] for quoted in _QUOTED.finditer(value))
+            yield from (word for word in _plain(value).split() if plain_number(word) is not None)
+        elif key not in CODES and not isinstance(value, bool | None):
+            yield value
 
 
 def _shown(trace: Trace, event: Event, item: Item) -> str:

@@ -1,8 +1,7 @@
 """Verbosity of the feedback to failed calls: built-in levels, and templates.
 
-ToolHop compares two levels, detailed and minimal. The others take the difference apart: each is
-minimal feedback and a line for each of its parts (`PARTS`), and most say all that a smaller level
-says and one part more. So the effect of a part is a difference of two levels.
+ToolHop compares detailed and minimal. The other levels are minimal feedback and a line for each of
+their parts (`PARTS`), so that the effect of a part is the difference of two levels.
 
 A template is a text with placeholders in braces, such as ``{tool} failed: {code}``. `PLACES` lists
 the placeholders; any other word in braces is an error. Other braces are left alone, so a template
@@ -130,12 +129,10 @@ PLACES: Mapping[str, str] = {
 """Placeholders of a template, with their meaning."""
 MOST_CHARS = 4000
 """Maximum length of a template in characters; it is part of every trace played under it."""
+_TAKEN = "the level {!r} is built in; give the template another name"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 _SECTIONS = re.compile(r"\[rejected\]\n(.*?)\n\[failed\]\n(.*)", re.DOTALL)
-
-
-TAKEN = "the level {!r} is built in; give the template another name"
 
 
 class LevelError(ValueError):
@@ -156,7 +153,7 @@ class Template:
     def __post_init__(self) -> None:
         # Stored templates may have the name of a newer level.
         if self.name in {Level.DETAILED, Level.MINIMAL}:
-            raise LevelError(TAKEN.format(self.name))
+            raise LevelError(_TAKEN.format(self.name))
         if not _NAME.fullmatch(self.name):
             raise LevelError(
                 f"{self.name!r} cannot name a level: give up to 40 letters, digits, - _ and ."
@@ -213,7 +210,7 @@ def read_template(path: Path, name: str | None = None) -> Template:
             "write it under a line [rejected] and again under a line [failed]"
         )
     if (name or path.stem) in list(Level):
-        raise LevelError(TAKEN.format(name or path.stem))
+        raise LevelError(_TAKEN.format(name or path.stem))
     return Template(name or path.stem, text.replace("\r\n", "\n").rstrip("\n"))
 
 

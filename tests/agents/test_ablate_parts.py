@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,15 +16,16 @@ import pytest
 from tests.agents.items import small_item
 from tests.agents.test_ablate import _killed, flags_for, told
 from tests.agents.test_ablate_effect import FAILED, one
-from toolhop_agents.ablate.design import Ablation
+from toolhop_agents.ablate.design import Ablation, Factor
 from toolhop_agents.ablate.folder import AblationFolder
-from toolhop_agents.ablate.parts import sentences, steps
+from toolhop_agents.ablate.parts import Leaks, PartEffect, leak_sentences, sentences, steps
+from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
 from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_agents.scripted.model import UNKNOWN
 from toolhop_agents.scripted.plan import final_answer, plan, raw_calls, turns
 from toolhop_agents.scripted.responder import responder
-from toolhop_env.attempt import Attempt
+from toolhop_env.attempt import Attempt, Key
 from toolhop_env.feedback import render
 from toolhop_env.levels import MINIMAL_TEXT, Level, Part
 from toolhop_env.messages import Message, RawCall, Reply
@@ -113,7 +115,13 @@ def test_each_level_is_compared_with_the_largest_that_it_contains() -> None:
 
     assert of("complete", "allowed", "minimal") == [("allowed", "complete"), ("minimal", "allowed")]
     assert of("detailed", "minimal") == [("minimal", "detailed")]
-    assert of("allowed", "placebo") == []
+    assert of("detailed", "minimal", "own") == [("minimal", "detailed"), ("detailed", "own")]
+    assert of("allowed", "placebo") == [("allowed", "placebo")]
+    assert list(steps(Ablation(factor=Factor.MODE, levels=("free", "direct")))) == []
+    apart = PartEffect("detailed", "own", (), None, 0)
+    assert apart.name == "feedback detailed → own"
+    both = PartEffect("minimal", "location", (Part.CODE, Part.LOCATION), None, 0)
+    assert both.name == "the code and the argument (minimal → location)"
 
 
 def test_forks_of_all_prefix_levels_are_one_sample() -> None:
@@ -184,3 +192,83 @@ def test_all_levels_are_played_and_a_killed_ablation_comes_to_the_same(tmp_path:
     assert "another --continuations: it has 2, given is 3" in refused.stderr
     shown = told("--show", whole["folder"]).stdout
     assert shown.startswith("Length without content (minimal → placebo): strict stays at 0.0")
+
+
+def test_effects_are_also_given_without_the_forks_that_leak() -> None:
+    ablation = Ablation(
+        levels=("minimal", "code"), prefix_levels=("minimal",), continuations=CONTINUATIONS
+    )
+    arms = {
+        "minimal": [one(item, False, FAILED) for item in range(ITEMS)],
+        **{
+            f"minimal-then-{level}": [
+                replace(one(item, level == "code" and item < 10, FAILED), epoch=epoch)
+                for item in range(ITEMS)
+                for epoch in (1, 2)
+            ]
+            for level in ("minimal", "code")
+        },
+    }
+    # All that was right under `code` leaked; of another fork, one branch at the smaller level.
+    forks = {
+        ("minimal", "code", Key(str(item), "mandatory", epoch))
+        for item in range(10)
+        for epoch in (1, 2)
+    }
+    other = {("minimal", "minimal", Key("11", "mandatory", 2))}
+    counts = {
+        "minimal": Counter(messages=60),
+        "code": Counter({"messages": 60, "leaking": 20, "gold result": 20}),
+    }
+    whole = result(ablation, arms, leaks=Leaks(counts, forks | other))
+    (part,) = whole.parts
+    assert part.effect is not None
+    assert part.tight is not None
+    assert (part.effect.pairs, part.effect.gained, part.leaking) == (60, 20, 21)
+    assert (part.tight.pairs, part.tight.gained) == (39, 0)
+    said = list(leak_sentences(ablation, whole.parts, whole.leaks))
+    assert said[0] == (
+        "Messages that give away what stands nowhere before: minimal 0 of 60; "
+        "code 20 of 60 (gold result 20)."
+    )
+    assert said[1].startswith(
+        "Without forks that give something away, the code (minimal → code): +0.0 points"
+    )
+    plain = json.loads(json.dumps(to_json(ablation, whole)))
+    assert plain["leaks"]["code"] == {"messages": 60, "leaking": 20, "gold result": 20}
+    assert plain["parts"][0]["effect_without_leaks"]["pairs"] == 39
+    elsewhere = Leaks(counts, {("code", "code", key) for _, _, key in forks})
+    assert result(ablation, arms, leaks=elsewhere).parts[0].leaking == 0
+    assert list(leak_sentences(ablation, [], Leaks({}, set()))) == []
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("inline_module")
+@pytest.mark.parametrize("continuations", ["1", "2"])
+def test_a_level_that_gives_the_gold_away_is_found_in_the_traces(
+    continuations: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.txt").write_text("[rejected]\nIt is Oslo.\n[failed]\nNo.", encoding="utf-8")
+    flags = (
+        "--agent", "faulty:1:not_json", "--levels", "minimal,own", "--prefix-level", "own",
+        "--level", str(tmp_path / "own.txt"), "--continuations", continuations,
+        "--limit", "3", "--sandbox", "process", "--log-dir", str(tmp_path / "logs"),
+    )  # fmt: skip
+    items = tuple(small_item(f"small-{number}") for number in range(1, 4))
+    (tmp_path / "items.json").write_text(json.dumps(to_rows(DataSet("x", "x", items))), "utf-8")
+    done = told("--data", str(tmp_path / "items.json"), *flags, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    # The second and third message of an episode hold what the first one gave away.
+    branches = 3 * int(continuations)
+    own = branches if continuations == "1" else branches + 3
+    assert answer["leaks"]["own"] == {
+        "messages": 3 * own, "leaking": own, "gold argument": own, "gold result": own,
+    }  # fmt: skip
+    assert answer["leaks"]["minimal"] == {"messages": 3 * branches, "leaking": 0}
+    (part,) = answer["parts"]
+    assert (part["first"], part["second"], part["parts"]) == ("minimal", "own", [])
+    assert part["effect"]["pairs"] == part["leaking"] == branches
+    assert part["effect_without_leaks"] is None
+    shown = told("--show", answer["folder"]).stdout
+    assert "feedback minimal → own: no pair is left." in " ".join(shown.split())

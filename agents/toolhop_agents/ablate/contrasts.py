@@ -43,8 +43,7 @@ class Contrast:
     planned: int
     """Number of pairs if no episode were lost, that is, errored or not played on one side."""
     continuations: int = 1
-    """Branches of each forked episode at each level; a single one at the prefix level is the
-    episode itself."""
+    """Branches of a fork at each level; a single one at the prefix level is the episode itself."""
     fork_at: ForkAt = ForkAt.FAILURE
 
     @property
@@ -67,10 +66,9 @@ class Contrast:
         if not self.forked:
             return Arm(self.first), Arm(self.second)
         whole = pair.key not in self.failures
+        own = self.prefix if self.continuations == 1 else None
         first, second = (
-            Arm(self.prefix)
-            if whole or (level == self.prefix and self.continuations == 1)
-            else Arm(level, self.prefix)
+            Arm(self.prefix) if whole or level == own else Arm(level, self.prefix)
             for level in (self.first, self.second)
         )
         return first, second
@@ -81,10 +79,9 @@ def contrasts(
 ) -> list[Contrast]:
     """Return all comparisons of two levels that the arms allow.
 
-    `planned` is the number of episodes per arm, including those that have not begun. `compared` has
-    the pairs of levels; by default, the first level is compared with each other. Feedback has
-    one comparison per prefix level and design; the independent one needs both levels played from
-    the start. Other factors have only one.
+    `planned` is the number of episodes per arm, including those that have not begun. By default,
+    the first level is `compared` with each other. Feedback has one comparison per prefix level and
+    design; the independent one needs both levels played from the start. Other factors have one.
     """
     compared = compared or [(ablation.levels[0], level) for level in ablation.levels[1:]]
     mode = "" if ablation.factor is Factor.MODE else None

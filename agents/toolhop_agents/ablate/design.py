@@ -153,8 +153,8 @@ class Ablation(BaseModel):
             self.forks and self.base.epochs * self.continuations <= 100_000
         ):
             raise DesignError(
-                f"--continuations {self.continuations} is for the forked design, with at most "
-                "100,000 for all epochs of an item; give fewer, or --epochs"
+                "--continuations goes with the forked design, with at most "
+                "100,000 in all epochs of an item; give fewer, or --epochs"
             )
         if self.forks and self.base.keep_thoughts == "off":
             raise DesignError(

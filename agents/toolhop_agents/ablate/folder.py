@@ -159,18 +159,15 @@ class AblationFolder:
             StoreError, ToolsError: a trace or the items cannot be read.
         """
         found = Leaks({level: Counter() for level in self.ablation.levels}, set())
-        feedback = self.ablation.factor is Factor.FEEDBACK
-        for arm, store in self.stores() if feedback else ():
+        for arm, store in self.stores() if self.ablation.factor is Factor.FEEDBACK else ():
             items = store.items(last_wins=self.ablation.base.last_wins).by_id
             for key, one in by_key(store.attempts()).items():
-                if one.failure is None:
-                    continue
-                audited = [*leaks(store.trace(one), items[one.item])]
+                audited = [*leaks(store.trace(one), items[one.item])] if one.failure else []
                 for _, leaked in audited:
                     found.counts[arm.level].update({"messages": 1, "leaking": bool(leaked)})
                     found.counts[arm.level].update(kind.value for kind in leaked)
                 own = arm.forked or self.ablation.continuations == 1
-                if own and any(kinds for call, kinds in audited if call.turn == one.failure.turn):
+                if own and any(kinds for call, kinds in audited if call.turn == audited[0][0].turn):
                     found.forks.add((arm.prefix or arm.level, arm.level, key))
         return found
 

@@ -11,7 +11,7 @@ from toolhop_agents.ablate.design import Ablation, Factor
 from toolhop_agents.compare.cells import difference, effect
 from toolhop_env.attempt import Key
 from toolhop_env.leaks import Leak
-from toolhop_env.levels import PARTS, Level, Part, added
+from toolhop_env.levels import PARTS, Part, added
 from toolhop_env.measures import Measure
 from toolhop_env.pairs.line import Line, Options, corrected, line
 from toolhop_env.pairs.pair import Pair
@@ -24,9 +24,8 @@ class Leaks:
     counts: Mapping[str, Counter[str]]
     """By level: ``messages``, those ``leaking``, and those that leak each kind of value."""
     forks: set[tuple[str, str, Key]]
-    """Prefix level, level and branch wherever the feedback to the fork's own turn leaks. Later
-    turns are not looked at: whether they fail depends on the level, so to leave forks out by them
-    would bias the effect."""
+    """Prefix level, level and branch wherever feedback in the fork's own turn leaks. Which later
+    calls fail depends on the level, so that leaving forks out by these would bias the effect."""
 
 
 NO_LEAKS = Leaks({}, set())
@@ -34,11 +33,12 @@ NO_LEAKS = Leaks({}, set())
 
 @dataclass(frozen=True, slots=True)
 class PartEffect:
-    """What one level adds to the largest level that it contains, and the effect of that."""
+    """What one level adds to a smaller one (`steps`), and the effect of that."""
 
     first: str
     second: str
     parts: tuple[Part, ...]
+    """Empty if neither level contains the other."""
     effect: Line | None
     """Effect in the leading measure, corrected for the other parts; None without a pair. Forks of
     all prefix levels are taken together, clustered by item."""
@@ -52,24 +52,20 @@ class PartEffect:
     @property
     def name(self) -> str:
         """The parts and the levels, in words."""
-        *others, last = self.parts
-        what = f"{', '.join(others)} and {last}" if others else str(last)
-        return f"{what} ({self.first} → {self.second})"
+        levels = f"{self.first} → {self.second}"
+        return f"{' and '.join(self.parts)} ({levels})" if self.parts else f"feedback {levels}"
 
 
 def steps(ablation: Ablation) -> Levels:
-    """Return each built-in level after the largest other level that it contains."""
-    if ablation.factor is not Factor.FEEDBACK:
-        return []
-    contained = {
-        level: [other for other in ablation.levels if added(other, level)]
-        for level in ablation.levels
-    }
-    return [
-        (max(others, key=lambda name: len(PARTS[Level(name)])), level)
-        for level, others in contained.items()
-        if others
-    ]
+    """Return each level after the largest that it contains, else after the first one."""
+    found, first = [], ablation.levels[0]
+    for level in ablation.levels if ablation.factor is Factor.FEEDBACK else ():
+        smaller = [one for one in PARTS if one in ablation.levels and added(one, level)]
+        if smaller:
+            found.append((max(smaller, key=lambda one: len(PARTS[one])).value, level))
+        elif level != first and not added(level, first):
+            found.append((first, level))
+    return found
 
 
 def part_effects(
@@ -88,8 +84,8 @@ def part_effects(
             for (prefix, key), pair in pairs.items()
             if not {(prefix, first, key), (prefix, second, key)} & leaks.forks
         ]
-        tight, leaking = line(measure, left, options), len(pairs) - len(left)
-        more = added(first, second)
+        tight, more = line(measure, left, options), added(first, second)
+        leaking = len(pairs) - len(left)
         parts.append(PartEffect(first, second, more, one, wanted, tight, leaking))
     return parts
 
@@ -97,30 +93,23 @@ def part_effects(
 def _chosen(
     ablation: Ablation, found: Sequence[Contrast], levels: tuple[str, str]
 ) -> tuple[Mapping[tuple[str, Key], Pair], int]:
-    """Return the pairs of two levels by prefix level and key, and their number if none were
-    lost.
-    """
+    """Return the pairs of two levels by prefix level and key, and their planned number."""
     own = [one for one in found if (one.first, one.second) == levels]
     own = [one for one in own if one.forked] if ablation.forks else own[:1]
-    pairs = {
-        (one.prefix, pair.key): pair
-        for one in own
-        for pair in (one.failed if ablation.forks else one.pairs)
-    }
+    groups = ((one.prefix, one.failed if one.forked else one.pairs) for one in own)
+    pairs = {(prefix, pair.key): pair for prefix, group in groups for pair in group}
     return pairs, len(pairs) + sum(one.left_out for one in own)
 
 
 def sentences(ablation: Ablation, found: Sequence[PartEffect]) -> Iterator[str]:
-    """Yield what is known of the effect of each part."""
+    """Yield a sentence on each part."""
     of = "all episodes"
     if ablation.forks:
         of = f"episodes with a failed call, forked under {', '.join(ablation.played_levels)}"
     for one in found:
-        what = f"{one.name[0].upper()}{one.name[1:]}"
-        if one.effect is None:
-            yield f"{what}: there is no pair to compare."
-        else:
-            yield effect(one.effect, ablation.confidence, what=what, of=of, planned=one.planned)
+        what, line = f"{one.name[0].upper()}{one.name[1:]}", one.effect
+        said = line and effect(line, ablation.confidence, what=what, of=of, planned=one.planned)
+        yield said or f"{what}: there is no pair to compare."
 
 
 def leak_sentences(ablation: Ablation, found: Sequence[PartEffect], leaks: Leaks) -> Iterator[str]:
@@ -128,13 +117,12 @@ def leak_sentences(ablation: Ablation, found: Sequence[PartEffect], leaks: Leaks
     shares = []
     for level, counts in leaks.counts.items():
         kinds = ", ".join(f"{kind} {counts[kind]}" for kind in Leak if counts[kind])
-        share = f"{level} {counts['leaking']} of {counts['messages']}"
-        shares.append(f"{share} ({kinds})" if kinds else share)
+        share = f"{level} {counts['leaking']} of {counts['messages']} ({kinds})"
+        shares.append(share.removesuffix(" ()"))
     if shares:
         yield f"Messages that give away what stands nowhere before: {'; '.join(shares)}."
     for one in found:
         if one.leaking:
-            left = "no pair is left"
-            if one.tight:
-                left = difference(one.tight, ablation.confidence, one.tight.pairs)
+            line = one.tight
+            left = difference(line, ablation.confidence, line.pairs) if line else "no pair is left"
             yield f"Without forks that give something away, {one.name}: {left}."

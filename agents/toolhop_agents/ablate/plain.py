@@ -60,14 +60,16 @@ def _row(row: Row, confidence: float) -> JSON:
 
 
 def _part(one: PartEffect, confidence: float) -> JSON:
+    lines = (one.effect, one.tight)
+    effect, tight = (None if line is None else effect_json(line, confidence) for line in lines)
     return {
         "first": one.first,
         "second": one.second,
         "parts": [part.name.lower() for part in one.parts],
         "planned": one.planned,
-        "effect": None if one.effect is None else effect_json(one.effect, confidence),
+        "effect": effect,
         "leaking": one.leaking,
-        "effect_without_leaks": None if one.tight is None else effect_json(one.tight, confidence),
+        "effect_without_leaks": tight,
     }
 
 

@@ -117,6 +117,7 @@ class Result:
     rows: Sequence[Row]
     discordant: Sequence[Discordant]
     savings: Sequence[Saving]
+    """Empty with several continuations, and for factors other than feedback."""
     arms: Mapping[str, tuple[int, int]]
     """Numbers of scored and errored episodes, by arm."""
     parts: Sequence[PartEffect] = ()
@@ -219,15 +220,10 @@ def _discordant(measures: Sequence[Measure], found: Sequence[Contrast]) -> Itera
 
 
 def _savings(ablation: Ablation, arms: Arms) -> Iterator[Saving]:
-    if ablation.fork_at is not ForkAt.FAILURE:
+    if ablation.fork_at is not ForkAt.FAILURE or ablation.continuations > 1:
         return
-    alone = ablation.continuations == 1
     played = {arm: by_key(arms.get(arm.name, ())) for arm in ablation.arms}
-    bases = {
-        arm.level: {at: one for key, one in found.items() for at in ablation.branches(key)}
-        for arm, found in played.items()
-        if not arm.forked
-    }
+    bases = {arm.level: found for arm, found in played.items() if not arm.forked}
     for arm, branches in played.items():
         if not arm.forked:
             continue
@@ -240,7 +236,7 @@ def _savings(ablation: Ablation, arms: Arms) -> Iterator[Saving]:
             asked=_sum(one.spent for one in branches.values()),
             kept=_sum(parents[key].to_failure for key in branches if key in parents),
             unplayed=_sum(one.spent for one in whole),
-            counted=_sum(one.spent for one in own.values()) if own and alone else None,
+            counted=_sum(one.spent for one in own.values()) if own else None,
         )
 
 

@@ -93,18 +93,10 @@ def headlines(
 ) -> Iterator[str]:
     """Yield sentences on the leading measure: what changed, and how certain it is.
 
-    If the levels differ by several parts, the sentences are on these, and on levels without parts.
-
-    Args:
-        ablation: the ablation's settings.
-        rows: rows from `main_rows`.
-        parts: effects of the parts.
+    `rows` are those of `main_rows`. If there are several `parts`, the sentences are on these.
     """
-    if several := len(parts) > 1:
+    if len(parts) > 1:
         yield from sentences(ablation, parts)
-    named = {level for one in parts for level in (one.first, one.second)} if several else set()
-    rows = [row for row in rows if not {row.contrast.first, row.contrast.second} <= named]
-    if not rows:
         return
     lead, confidence = [row for row in rows if row.measure == rows[0].measure], ablation.confidence
     for second in dict.fromkeys(row.contrast.second for row in lead):
