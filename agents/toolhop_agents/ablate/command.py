@@ -29,7 +29,7 @@ from toolhop_agents.ablate.folder import AblationFolder
 from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
-from toolhop_agents.ablate.varied import levels_named
+from toolhop_agents.ablate.varied import levels_named, set_by_all
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.flags import discordant_option
 from toolhop_agents.cli.json_output import json_option, table_format
@@ -221,7 +221,7 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
         own |= {"factor": Factor.SCENARIO, "levels": _beside_plain(into)}
     own |= _factor({name: own[name] for name in ("factor", "levels") if _is_given(ctx, name)})
     factor = Factor(own["factor"])
-    _refuse_what_has_no_meaning(ctx, factor)
+    _refuse_what_has_no_meaning(ctx, factor, own["levels"])
     base = settings_of(ctx, flags)
     if factor is Factor.MODE and not _is_given(ctx, "levels"):
         own["levels"] = usual_modes(base)
@@ -250,18 +250,17 @@ def _beside_plain(into: Sequence[Scenario]) -> tuple[str, ...]:
     return (Scenario.PLAIN.value, *(one.value for one in into if one is not Scenario.PLAIN))
 
 
-def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
+def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor, levels: Sequence[str]) -> None:
     """Reject flags that this factor would ignore, and require those that it needs.
 
     Raises:
         click.UsageError: such a flag is given, or a required one is missing.
     """
-    own = OWN.get(factor)
-    if own and _is_given(ctx, own):
-        flag = next(one.opts[0] for one in ctx.command.params if one.name == own)
-        raise click.UsageError(
-            f"--factor {factor} takes its levels from --levels: leave {flag} out"
-        )
+    owned = set_by_all(levels) if factor is Factor.SETTING else {OWN.get(factor, "")}
+    for option in ctx.command.params:
+        if option.name in owned and _is_given(ctx, option.name):
+            flag = option.opts[0]
+            raise click.UsageError(f"the factor gives {flag} at each level: leave {flag} out")
     if factor is Factor.FEEDBACK:
         return
     if _is_given(ctx, "templates"):

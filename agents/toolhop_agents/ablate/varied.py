@@ -57,6 +57,11 @@ def fork_at(levels: Sequence[str]) -> ForkAt | None:
     return next((at for at, names in _FORKS.items() if named <= names), None)
 
 
+def set_by_all(levels: Sequence[str]) -> frozenset[str]:
+    """Return the settings that every level gives."""
+    return frozenset[str].intersection(*(frozenset(_given(level)) for level in levels))
+
+
 def levels_named(text: str, levels: Sequence[str]) -> tuple[str, ...]:
     """Return the levels that ``--factor FLAG=VALUE,VALUE``, or FLAG and `levels`, stand for.
 
