@@ -15,18 +15,9 @@ from toolhop_env.benchmarks import named, score
 from toolhop_env.messages import Thoughts
 from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.reading import thoughts_apart
-from toolhop_env.results import injection_label, label_of
+from toolhop_env.results import injection_label
 from toolhop_env.score import Errored
-from toolhop_env.trace import (
-    Called,
-    Ended,
-    FeedbackSet,
-    Replied,
-    Results,
-    Started,
-    ToolsChanged,
-    Trace,
-)
+from toolhop_env.trace import Called, Ended, FeedbackSet, Replied, Started, ToolsChanged, Trace
 from toolhop_env.verdicts import Rejected
 from toolhop_tools.perturb.order import tool_order
 
@@ -67,8 +58,6 @@ def _start(start: Started) -> Iterator[RenderableType]:
         f"tools in {tool_order(start.perturbation)} order",
         "dim",
     )
-    if start.results != Results():
-        yield plain(f"results: {label_of(start.results)}", "dim")
     if start.parent:
         yield plain(f"resumes {start.parent} after turn {start.prefix_turns}", "dim")
     for message in start.messages:

@@ -106,26 +106,19 @@ def _parsed(text: str) -> tuple[int, bool]:
 
 def _target(tools: Iterable[Tool]) -> tuple[str, str] | None:
     """Return the tool and the argument for an instruction; None if no tool takes free text."""
-    found = [
-        (len({*_list(tool, "required")} - {name}), tool.name, name)
-        for tool in tools
-        if not isinstance(tool.body, EpisodeAction | ActionChoice)
-        for name, schema in _properties(tool).items()
-        if isinstance(schema, Mapping)
-        if schema.get("type") == "string" and not schema.keys() & {"enum", "const", "pattern"}
-    ]
+    found = []
+    for tool in tools:
+        properties, required = (tool.schema.parameters.get(n) for n in ("properties", "required"))
+        if isinstance(tool.body, EpisodeAction | ActionChoice) or not isinstance(properties, dict):
+            continue
+        for name, schema in properties.items():
+            if not isinstance(schema, dict) or schema.keys() & {"enum", "const", "pattern"}:
+                continue
+            if schema.get("type") == "string":
+                names = required if isinstance(required, list) else []
+                found.append((sum(one != name for one in names), tool.name, name))
     # The last of the tools, as the first hop's has been called when the instruction is read.
     return min(reversed(found), key=lambda one: one[0])[1:] if found else None
-
-
-def _properties(tool: Tool) -> Mapping[str, JSON]:
-    found = tool.schema.parameters.get("properties")
-    return found if isinstance(found, Mapping) else {}
-
-
-def _list(tool: Tool, key: str) -> list[str]:
-    found = tool.schema.parameters.get(key)
-    return [str(one) for one in found] if isinstance(found, list) else []
 
 
 def shown_result(feedback: Feedback, before: Trace) -> str:
