@@ -16,6 +16,7 @@ from toolhop_env.divergence import Divergence, first_divergence
 from toolhop_env.messages import Thoughts
 from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.reading import thoughts_apart
+from toolhop_env.results import injection_label
 from toolhop_env.score import Errored
 from toolhop_env.trace import Called, Ended, FeedbackSet, Replied, Started, ToolsChanged, Trace
 from toolhop_env.verdicts import Rejected
@@ -47,6 +48,8 @@ def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[Renderabl
             case Ended(ending, wall_s, reason):
                 text = f"ended: {ending} after {wall_s:.3f} s"
                 lines.append(plain(f"{text}: {reason}" if reason else text, "bold"))
+    if label := injection_label(trace):
+        lines.append(plain(f"injected instruction: {label}", "bold"))
     lines.append(verdict_text(trace, answers))
     return lines
 

@@ -14,6 +14,7 @@ from toolhop_env.levels import Verbosity
 from toolhop_env.messages import Count
 from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.reading import CallFormat
+from toolhop_env.results import InjectionLabel, injection_label
 from toolhop_env.score import Errored, Score, Verdict
 from toolhop_env.spending import Spent, spent, spent_on
 from toolhop_env.trace import Trace
@@ -81,6 +82,8 @@ class Attempt:
     """Location of the trace in its segment; None if the trace has a file of its own."""
     proven: bool | None = None
     """Whether a certificate proves the item; None if unknown."""
+    injection: InjectionLabel | None = None
+    """What the agent did about an injected instruction; None if it read none."""
     judge: str = ""
     """Judge that answered the benchmark's questions for this run; empty if none."""
 
@@ -155,6 +158,7 @@ def attempt_of(
         milestones=tuple(one.reached for one in benchmark.presentation.milestones(trace)),
         facets=benchmark.grouping.facets(start.gold),
         perturbation=start.perturbation,
+        injection=injection_label(trace),
         file=file,
         place=place,
     )

@@ -25,6 +25,7 @@ from toolhop_env.messages import Message, RawCall, Reply, clean
 from toolhop_env.reading import cut_in_thought, read_calls
 from toolhop_env.repair import repair
 from toolhop_env.responders import Moment, StandIns
+from toolhop_env.results import shown_result
 from toolhop_env.setting import Setting, check_resumable, started
 from toolhop_env.tool_change import brought, held_back
 from toolhop_env.trace import (
@@ -320,17 +321,18 @@ class Episode:
         elif (outcome := self._stand_ins.to_rejected(raw)) is not None:
             origin = ResultOrigin.FILE
         feedback: Feedback = render(self._level, raw.name, verdict, outcome)
+        action = self._action(raw.name, verdict) if malformed is None else None
         called = Called(
             turn=turn,
             raw=raw,
             verdict=verdict,
             outcome=outcome,
             level=self._level,
-            feedback=feedback.text,
+            feedback=feedback.text if action else shown_result(feedback, self.trace),
             error=feedback.error,
             hop=self._hop(malformed.name if malformed else raw.name),
             wall_s=wall_s,
-            action=self._action(raw.name, verdict) if malformed is None else None,
+            action=action,
             origin=origin,
         )
         self._record(called)

@@ -12,6 +12,7 @@ from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_env.offered import shown_chars
 from toolhop_env.reading import CallFormat, read_calls
+from toolhop_env.results import results_of
 from toolhop_env.trace import Started, Trace
 from toolhop_tools.model import Item, Tool
 
@@ -39,6 +40,8 @@ class Setting:
     """Whether asking the user and changing the tools end the episode, as giving up does."""
     perturbation: str = "as-is"
     """Label of the perturbation of the item's tools; the item is already perturbed."""
+    results: str = "as-is"
+    """Treatment of successful results (`toolhop_env.results`)."""
     limits: EpisodeLimits = field(default_factory=EpisodeLimits)
 
 
@@ -78,6 +81,7 @@ def started(
         single_shot=setting.single_shot,
         # In the text format, schemas are part of the messages.
         tool_chars=0 if text else sum(shown_chars(tool.schema) for tool in offered),
+        results=results_of(setting.results, offered, item.digest),
     )
     if resume_from is None:
         return start

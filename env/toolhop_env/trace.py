@@ -91,6 +91,25 @@ class ResultOrigin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Injection:
+    """An instruction injected into a result: to call a tool with a marker as an argument."""
+
+    tool: str
+    argument: str
+    marker: str
+    """Text that occurs nowhere else in the episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Treatment of successful results before the agent reads them (`toolhop_env.results`)."""
+
+    padded_tokens: Count = 0
+    """Approximate length of the text added to each result, in tokens."""
+    injection: Injection | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
     """The first event."""
 
@@ -132,6 +151,7 @@ class Started:
     tool_chars: Count = 0
     """Minimum number of characters of the tools' schemas in any form that a model may see
     (`toolhop_env.offered`); 0 if no schemas are sent with the messages, and in older traces."""
+    results: Results = Results()
     format: int = FORMAT
     kind: Literal["started"] = "started"
 

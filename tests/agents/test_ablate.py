@@ -378,7 +378,7 @@ def test_errored_episodes_are_told_with_their_cause_and_how_to_go_on(
             ("--factor", "tools", "--levels", "as-is,names=removed", "--tools", "as-is"),
             "leave --tools out",
         ),
-        (("--factor", "mode", "--design", "forked"), "goes with --factor feedback"),
+        (("--factor", "mode", "--design", "forked"), "differ from the first request on"),
         (("--factor", "tools"), "--factor tools needs --levels"),
         (("--factor", "tools", "--levels", "as-is,names=loud"), "is not a tool perturbation"),
         (("--factor", "tools", "--levels", "as-is,distractors=4000"), "4000 distractors"),

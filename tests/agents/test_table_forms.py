@@ -130,7 +130,7 @@ def test_the_arms_of_an_ablation_share_a_paragraph_with_its_statistics(tmp_path:
     (folder,) = tmp_path.iterdir()
     told = toolhop("explain", str(folder), "--methods").stdout
     assert "detailed or minimal feedback" in told
-    assert "Episodes were forked at their first failed call: " in told
+    assert "Episodes were forked where the levels begin to differ " in told
     assert "The arms are detailed, " in told
     assert "exact McNemar test" in told
 

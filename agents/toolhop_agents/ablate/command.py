@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from toolhop_agents.ablate.folder import AblationFolder
 from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
+from toolhop_agents.ablate.varied import levels_named, set_by_all
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.flags import discordant_option
 from toolhop_agents.cli.json_output import json_option, table_format
@@ -92,7 +93,8 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     """Play the same items under each level of one factor, and compare the answers.
 
     Feedback levels fork at an episode's first failed call: each branch continues from the same
-    turns. The flags under the other headings are those of `toolhop run`.
+    turns. --factor call-format=native,text compares values of a flag. The flags under the other
+    headings are those of `toolhop run`.
 
     \b
     The levels of --factor tools are as-is, or some of these joined by +:
@@ -164,6 +166,7 @@ def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) 
     own = folder.ablation
     given = {name: value for name, value in flags.items() if _is_given(ctx, name)}
     design = {name: given.pop(name) for name in DESIGN if name in given}
+    design |= _factor(design)
     if into := given.pop("into", ()):
         design |= {"factor": Factor.SCENARIO, "levels": _beside_plain(into)}
     if "levels" in design:
@@ -216,15 +219,30 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
                     "and give it by --data)"
                 )
         own |= {"factor": Factor.SCENARIO, "levels": _beside_plain(into)}
+    own |= _factor({name: own[name] for name in ("factor", "levels") if _is_given(ctx, name)})
     factor = Factor(own["factor"])
-    _refuse_what_has_no_meaning(ctx, factor)
+    _refuse_what_has_no_meaning(ctx, factor, own["levels"])
     base = settings_of(ctx, flags)
     if factor is Factor.MODE and not _is_given(ctx, "levels"):
         own["levels"] = usual_modes(base)
     own["levels"] = _with(own["levels"], own["templates"])
-    if factor is not Factor.FEEDBACK:
-        own["design"] = Design.INDEPENDENT
-    return Ablation(**own, base=base)
+    ablation = Ablation(**own, base=base)
+    if ablation.fork_at is not None:
+        return ablation
+    if _is_given(ctx, "design") and ablation.design is Design.FORKED:
+        raise click.UsageError(
+            f"--design forked: the levels {', '.join(ablation.levels)} may differ from the first "
+            "request on, so that nothing is shared; leave it out"
+        )
+    return ablation.model_copy(update={"design": Design.INDEPENDENT})
+
+
+def _factor(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the factor, and the levels of a flag that is given as one."""
+    text = given.get("factor", Factor.FEEDBACK)
+    if text in list(Factor):
+        return {"factor": Factor(text)} if "factor" in given else {}
+    return {"factor": Factor.SETTING, "levels": levels_named(text, given.get("levels", ()))}
 
 
 def _beside_plain(into: Sequence[Scenario]) -> tuple[str, ...]:
@@ -232,25 +250,19 @@ def _beside_plain(into: Sequence[Scenario]) -> tuple[str, ...]:
     return (Scenario.PLAIN.value, *(one.value for one in into if one is not Scenario.PLAIN))
 
 
-def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
+def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor, levels: Sequence[str]) -> None:
     """Reject flags that this factor would ignore, and require those that it needs.
 
     Raises:
         click.UsageError: such a flag is given, or a required one is missing.
     """
-    own = OWN.get(factor)
-    if own and _is_given(ctx, own):
-        flag = next(one.opts[0] for one in ctx.command.params if one.name == own)
-        raise click.UsageError(
-            f"--factor {factor} takes its levels from --levels: leave {flag} out"
-        )
+    owned = set_by_all(levels) if factor is Factor.SETTING else {OWN.get(factor, "")}
+    for option in ctx.command.params:
+        if option.name in owned and _is_given(ctx, option.name):
+            flag = option.opts[0]
+            raise click.UsageError(f"the factor gives {flag} at each level: leave {flag} out")
     if factor is Factor.FEEDBACK:
         return
-    if _is_given(ctx, "design") and ctx.params["design"] == Design.FORKED:
-        raise click.UsageError(
-            f"--design forked goes with --factor feedback: levels of {factor.value} differ from "
-            "the first turn on, so leave it out"
-        )
     if _is_given(ctx, "templates"):
         raise click.UsageError("--level gives a feedback level: leave it out, or --factor feedback")
     if factor is Factor.TOOLS and not _is_given(ctx, "levels"):

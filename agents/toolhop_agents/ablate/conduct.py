@@ -1,7 +1,8 @@
 """Play an ablation arm by arm, each arm as a run of its own.
 
 A fork arm is played after the arm that it resumes from. It resumes the episodes of that arm that
-have a score and a failed call; each begins with the turns up to that call (`toolhop_env.fork`).
+have a score and that the levels can differ in (`Ablation.branches_from`); each begins with the
+turns that they share (`toolhop_env.fork`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from toolhop_agents.ablate.design import Ablation, Arm, DesignError, Factor
+from toolhop_agents.ablate.design import Ablation, Arm, Factor
 from toolhop_agents.ablate.folder import AblationFolder
+from toolhop_agents.ablate.varied import DesignError
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Binding
 from toolhop_agents.runs.execute import Plan, Run, execute
@@ -22,7 +24,6 @@ from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.episode import Sink
-from toolhop_env.fork import fork
 from toolhop_env.messages import Origin
 from toolhop_env.pairs.pair import by_key
 from toolhop_env.runs.files import StoreError
@@ -176,7 +177,7 @@ def _parents(folder: AblationFolder, arm: Arm) -> Parents:
     return {
         branch: (store, one)
         for key, one in by_key(store.attempts()).items()
-        if one.failure is not None and not one.errored
+        if folder.ablation.branches_from(one) and not one.errored
         for branch in folder.ablation.branches(key)
     }
 
@@ -187,7 +188,7 @@ def _start(ablation: Ablation, arm: Arm, parents: Parents, unit: WorkUnit) -> Pr
     """
     store, parent = parents[unit.key]
     origin = f"{arm.base.name}/{parent.episode}"
-    found = fork(store.trace(parent), ablation.verbosity(arm.level), origin=origin)
+    found = ablation.fork(store.trace(parent), arm, unit.item, origin=origin)
     if found is None:
         raise StoreError(
             f"{store.folder / parent.stored_at} has no failed call any more: it was changed"

@@ -1,7 +1,7 @@
 """Pair the episodes of an ablation's arms by level. Pure: attempts go in as values.
 
-Forked: two branches of one episode, which share its turns up to the first failed call. An episode
-without a failed call is paired with itself, as no feedback was ever shown in it.
+Forked: two branches of one episode, which share its turns up to where the levels begin to differ,
+such as the first failed call. An episode that does not get there is paired with itself.
 
 Independent: two episodes of one item and epoch, each played from the start under its own level; for
 scenarios, two episodes of one family.
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from toolhop_agents.ablate.design import Ablation, Arm, Factor
+from toolhop_agents.ablate.varied import ForkAt
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.fork import Failure
 from toolhop_env.pairs.pair import Pair, by_key, join
@@ -36,12 +37,14 @@ class Contrast:
     factor, the level under which an episode needs a failed call; otherwise empty."""
     forked: bool
     pairs: Sequence[Pair]
-    failures: Mapping[Key, Failure]
-    """The first failed call, by episode, under the prefix level."""
+    failures: Mapping[Key, Failure | None]
+    """The first failed call under the prefix level, by episode that is forked there; None if it is
+    forked elsewhere (`fork_at`) and has none."""
     planned: int
     """Number of pairs if no episode were lost, that is, errored or not played on one side."""
     continuations: int = 1
     """Branches of a fork at each level; a single one at the prefix level is the episode itself."""
+    fork_at: ForkAt = ForkAt.FAILURE
 
     @property
     def left_out(self) -> int:
@@ -55,7 +58,7 @@ class Contrast:
 
     @property
     def failed(self) -> Sequence[Pair]:
-        """The pairs whose episode has a failed call under the prefix level."""
+        """The pairs whose episode has a failed call under the prefix level, or is forked."""
         return [pair for pair in self.pairs if pair.key in self.failures]
 
     def arms(self, pair: Pair) -> tuple[Arm, Arm]:
@@ -89,8 +92,8 @@ def contrasts(
             arm: {key._replace(item=one.cluster): one for key, one in found.items()}
             for arm, found in played.items()
         }
+    forked = ablation.played_levels if ablation.forks else ()
     prefixes = ablation.played_levels if ablation.factor is Factor.FEEDBACK else ("",)
-    forked = prefixes if ablation.forks else ()
     return [
         *(one for at in forked for one in _forked(ablation, played, at, planned, compared)),
         *(one for at in prefixes for one in _independent(played, at, planned, compared)),
@@ -105,7 +108,7 @@ def _forked(
     parents = {
         branch: one for key, one in played[Arm(prefix)].items() for branch in ablation.branches(key)
     }
-    failures = _failures(parents)
+    failures = {key: one.failure for key, one in parents.items() if ablation.branches_from(one)}
 
     def branches(level: str) -> AttemptsByKey:
         forks = parents if level == prefix and each == 1 else played[Arm(level, prefix)]
@@ -115,7 +118,8 @@ def _forked(
     for first, second in compared:
         pairs, _ = join(branches(first), branches(second))
         most = max(planned * each, len(parents))
-        yield Contrast(first, second, prefix, True, pairs, failures, most, each)
+        at = ablation.fork_at or ForkAt.FAILURE
+        yield Contrast(first, second, prefix, True, pairs, failures, most, each, at)
 
 
 def _independent(
@@ -130,5 +134,5 @@ def _independent(
             yield Contrast(first, level, prefix, False, pairs, failures, most)
 
 
-def _failures(episodes: AttemptsByKey) -> dict[Key, Failure]:
+def _failures(episodes: AttemptsByKey) -> dict[Key, Failure | None]:
     return {key: one.failure for key, one in episodes.items() if one.failure is not None}

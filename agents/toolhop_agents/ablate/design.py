@@ -1,8 +1,9 @@
 """The design of an ablation: the levels compared, and the runs that it needs.
 
-An *arm* is a run in its own folder below the ablation's. Feedback has two kinds: a *base* arm plays
-every item under one level from the start; a *fork* arm resumes from the first failed calls of a
-base arm, at another level. Every other factor has base arms only.
+An *arm* is a run in its own folder below the ablation's. There are two kinds: a *base* arm plays
+every item under one level from the start; a *fork* arm resumes episodes of a base arm at another
+level, from where the levels begin to differ (`ForkAt`). A factor that differs from the first
+request on has base arms only.
 """
 
 from __future__ import annotations
@@ -13,17 +14,18 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from toolhop_agents.ablate.varied import DesignError, ForkAt, fork_at, varied
 from toolhop_agents.runs.flags import Flag
 from toolhop_agents.runs.settings import RunSettings
-from toolhop_env.attempt import Key
+from toolhop_env.attempt import Attempt, Key
+from toolhop_env.fork import Fork, fork, fork_after, fork_within
 from toolhop_env.levels import Template, Verbosity, named
+from toolhop_env.results import results_of
 from toolhop_env.runs.files import file_name
+from toolhop_env.trace import Trace
+from toolhop_tools.model import Item
 from toolhop_tools.perturb.perturbation import Perturbation
 from toolhop_tools.scenarios.label import scenarios_of
-
-
-class DesignError(ValueError):
-    """An ablation cannot be played as requested; the message says why and what is allowed."""
 
 
 class Factor(StrEnum):
@@ -35,13 +37,15 @@ class Factor(StrEnum):
     """Presentation of the tools (`toolhop_tools.perturb`)."""
     SCENARIO = "scenario"
     """Scenario made from the items (`toolhop_tools.scenarios`), paired by family."""
+    SETTING = "setting"
+    """Values of a run's flags (`toolhop_agents.ablate.varied`)."""
 
 
 class Design(StrEnum):
     """How two feedback levels are compared."""
 
     FORKED = "forked"
-    """From the first failed call on, after the same turns."""
+    """From where the levels begin to differ, after the same turns."""
     INDEPENDENT = "independent"
     """Each level in separate episodes."""
 
@@ -80,7 +84,15 @@ class Ablation(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    factor: Annotated[Factor, Flag("What is changed from level to level.")] = Factor.FEEDBACK
+    factor: Annotated[
+        Factor,
+        Flag(
+            "What is changed: feedback, mode, tools, scenario, or a flag below with its values.",
+            metavar="NAME|FLAG=VALUE,VALUE",
+            parse=str,
+            default="feedback",
+        ),
+    ] = Factor.FEEDBACK
     levels: Annotated[
         tuple[str, ...],
         Flag(
@@ -94,7 +106,7 @@ class Ablation(BaseModel):
     """The feedback levels among `levels` that are not built in."""
     design: Annotated[
         Design,
-        Flag("Feedback: fork at the first failed call, or play each level from the start."),
+        Flag("Fork where the levels begin to differ, or play each level from the start."),
     ] = Design.FORKED
     prefix_levels: Annotated[
         tuple[str, ...],
@@ -134,14 +146,14 @@ class Ablation(BaseModel):
             )
         if self.prefix_levels and not self.forks:
             raise DesignError(
-                "a prefix level is for the forked design of the feedback factor: elsewhere no "
-                "turns are shared; leave it out"
+                "a prefix level is for the forked design: elsewhere no turns are shared; leave it "
+                "out"
             )
         if self.continuations > 1 and not (
             self.forks and self.base.epochs * self.continuations <= 100_000
         ):
             raise DesignError(
-                "--continuations goes with the forked design of the feedback factor, with at most "
+                "--continuations goes with the forked design, with at most "
                 "100,000 in all epochs of an item; give fewer, or --epochs"
             )
         if self.forks and self.base.keep_thoughts == "off":
@@ -169,7 +181,37 @@ class Ablation(BaseModel):
     @property
     def forks(self) -> bool:
         """Whether episodes are forked."""
-        return self.factor is Factor.FEEDBACK and self.design is Design.FORKED
+        return self.fork_at is not None and self.design is Design.FORKED
+
+    @property
+    def fork_at(self) -> ForkAt | None:
+        """Where episodes can be forked; None if the levels differ from the first request on."""
+        if self.factor is Factor.SETTING:
+            return fork_at(self.levels)
+        return ForkAt.FAILURE if self.factor is Factor.FEEDBACK else None
+
+    def branches_from(self, one: Attempt) -> bool:
+        """Whether an episode of a base arm is forked."""
+        match self.fork_at:
+            case ForkAt.FAILURE:
+                return one.failure is not None
+            case ForkAt.FIRST_TURN:
+                return one.score is not None and one.score.conduct.turns > 1
+            case _:
+                return True
+
+    def fork(self, trace: Trace, arm: Arm, item: Item, *, origin: str) -> Fork | None:
+        """Return the beginning of a branch; None if nothing in the trace differs."""
+        settings = self.settings(arm)
+        match self.fork_at:
+            case ForkAt.LIMIT:
+                return fork_within(trace, settings.episode_limits, origin=origin)
+            case ForkAt.FIRST_TURN:
+                tools = [item.all_tools[name] for name in trace.started.tools]
+                results = results_of(settings.results, tools, item.digest)
+                return fork_after(trace, 1, settings.feedback, results, origin=origin)
+            case _:
+                return fork(trace, settings.feedback, origin=origin)
 
     @property
     def played_levels(self) -> tuple[str, ...]:
@@ -202,11 +244,17 @@ class Ablation(BaseModel):
         Raises:
             DesignError, LevelError, BadChoice: the factor has no such level.
         """
+        found = self._at_level(arm)
+        if not arm.forked or self.continuations == 1:
+            return found
+        return found.model_copy(update={"epochs": self.base.epochs * self.continuations})
+
+    def _at_level(self, arm: Arm) -> RunSettings:
         match self.factor:
             case Factor.FEEDBACK:
-                epochs = self.base.epochs * (self.continuations if arm.forked else 1)
-                level = self.verbosity(arm.level)
-                return self.base.model_copy(update={"feedback": level, "epochs": epochs})
+                return self.base.model_copy(update={"feedback": self.verbosity(arm.level)})
+            case Factor.SETTING:
+                return varied(self.base, arm.level)
             case Factor.MODE:
                 return self.base.model_copy(update={"modes": (arm.level,)})
             case Factor.TOOLS:

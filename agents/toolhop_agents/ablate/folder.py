@@ -19,7 +19,7 @@ from pathlib import Path
 
 from toolhop_agents.ablate.contrasts import Arms
 from toolhop_agents.ablate.design import Ablation, Arm, Factor
-from toolhop_agents.ablate.parts import Leaks
+from toolhop_agents.ablate.parts import NO_LEAKS, Leaks
 from toolhop_agents.runs.manifest import folder_name
 from toolhop_env.formats import Document, FormatError, checked, upgraded
 from toolhop_env.leaks import leaks
@@ -146,8 +146,10 @@ class AblationFolder:
         Raises:
             StoreError, ToolsError: a trace or the items cannot be read.
         """
+        if self.ablation.factor is not Factor.FEEDBACK:
+            return NO_LEAKS
         found = Leaks({level: Counter() for level in self.ablation.levels}, set())
-        for arm, store in self.stores() if self.ablation.factor is Factor.FEEDBACK else ():
+        for arm, store in self.stores():
             items = store.items(last_wins=self.ablation.base.last_wins).by_id
             for key, one in by_key(store.attempts()).items():
                 audited = [*leaks(store.trace(one), items[one.item])] if one.failure else []

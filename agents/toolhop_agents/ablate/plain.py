@@ -10,6 +10,7 @@ from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code, 
 from toolhop_agents.compare.cells import bounds
 from toolhop_env.attempt import Attempt
 from toolhop_env.pairs.line import Line
+from toolhop_env.results import InjectionLabel
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
 
@@ -22,6 +23,11 @@ def to_json(ablation: Ablation, found: Result) -> dict[str, JSON]:
         "parts": [_part(one, ablation.confidence) for one in found.parts],
         "leaks": {level: dict(counts) for level, counts in found.leaks.counts.items()},
         "flips": [_discordant(one) for one in found.discordant],
+        "injections": {
+            name: {label.value: counts.get(label, 0) for label in InjectionLabel}
+            for name, counts in found.injections.items()
+            if counts
+        },
         "savings": [_saving(saving) for saving in found.savings],
         "arms": {
             name: {"scored": scored, "errored": errored}

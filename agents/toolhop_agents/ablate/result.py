@@ -5,18 +5,20 @@ The result depends only on the attempts and the seed, not on the order of readin
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from toolhop_agents.ablate.contrasts import Arms, Contrast, contrasts
 from toolhop_agents.ablate.design import Ablation
 from toolhop_agents.ablate.parts import NO_LEAKS, Leaks, PartEffect, part_effects
+from toolhop_agents.ablate.varied import ForkAt
 from toolhop_env.attempt import Attempt
 from toolhop_env.fork import Failure
 from toolhop_env.measures import Measure
 from toolhop_env.pairs.line import Line, Options, corrected, line
 from toolhop_env.pairs.pair import Pair, by_key
+from toolhop_env.results import InjectionLabel
 from toolhop_env.runs.sides import benchmark_of
 from toolhop_env.spending import Spent
 
@@ -115,12 +117,14 @@ class Result:
     rows: Sequence[Row]
     discordant: Sequence[Discordant]
     savings: Sequence[Saving]
-    """Empty with several continuations."""
+    """Empty with several continuations, and for factors other than feedback."""
     arms: Mapping[str, tuple[int, int]]
     """Numbers of scored and errored episodes, by arm."""
     parts: Sequence[PartEffect] = ()
     """Effects of the parts that the built-in levels of feedback differ by."""
     leaks: Leaks = NO_LEAKS
+    injections: Mapping[str, Mapping[InjectionLabel, int]] = field(default_factory=dict)
+    """Episodes with an injected instruction by what the agent did, by arm."""
 
 
 def result(ablation: Ablation, arms: Arms, planned: int = 0, leaks: Leaks = NO_LEAKS) -> Result:
@@ -142,6 +146,10 @@ def result(ablation: Ablation, arms: Arms, planned: int = 0, leaks: Leaks = NO_L
         arms={name: _counted(attempts) for name, attempts in arms.items()},
         parts=part_effects(ablation, measures[0], arms, planned, leaks) if measures else (),
         leaks=leaks,
+        injections={
+            name: Counter(one.injection for one in by_key(attempts).values() if one.injection)
+            for name, attempts in arms.items()
+        },
     )
 
 
@@ -175,7 +183,8 @@ def _table(
     pairs = [one.failed if failed else one.pairs for one in chosen]
     effects = corrected([line(measure, these, options) for these in pairs])
     for one, effect in zip(chosen, effects, strict=True):
-        groups = [broken_down(one, by, measure, options) if failed else {} for by in (code, hop)]
+        broken = failed and one.fork_at is ForkAt.FAILURE
+        groups = [broken_down(one, by, measure, options) if broken else {} for by in (code, hop)]
         yield Row(one, population, measure, effect, *groups)
 
 
@@ -195,7 +204,8 @@ def broken_down(
     """Return the effect in each group of failed pairs, sorted by the groups' names."""
     groups: dict[str, list[Pair]] = defaultdict(list)
     for pair in contrast.failed:
-        groups[by(contrast.failures[pair.key])].append(pair)
+        if failure := contrast.failures[pair.key]:
+            groups[by(failure)].append(pair)
     names = sorted(groups)
     found = corrected([line(measure, groups[name], options) for name in names])
     return {name: one for name, one in zip(names, found, strict=True) if one is not None}
@@ -210,10 +220,12 @@ def _discordant(measures: Sequence[Measure], found: Sequence[Contrast]) -> Itera
 
 
 def _savings(ablation: Ablation, arms: Arms) -> Iterator[Saving]:
+    if ablation.fork_at is not ForkAt.FAILURE or ablation.continuations > 1:
+        return
     played = {arm: by_key(arms.get(arm.name, ())) for arm in ablation.arms}
     bases = {arm.level: found for arm, found in played.items() if not arm.forked}
     for arm, branches in played.items():
-        if not arm.forked or ablation.continuations > 1:
+        if not arm.forked:
             continue
         parents, own = bases[arm.prefix], bases.get(arm.level)
         whole = [one for one in parents.values() if not one.errored and one.failure is None]

@@ -29,6 +29,7 @@ from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
 from toolhop_env.measures import Measure, Unit
 from toolhop_env.pairs.line import Line, disagreements
+from toolhop_env.results import InjectionLabel
 from toolhop_tools.errors import counted
 from toolhop_tools.perturb.order import tool_order
 
@@ -74,6 +75,10 @@ def print_result(
         console.print(plain(text))
     for text in leak_sentences(ablation, found.parts, found.leaks):
         console.print(plain(text))
+    for name, counts in found.injections.items():
+        if counts:
+            labels = ", ".join(f"{label} {counts.get(label, 0)}" for label in InjectionLabel)
+            console.print(plain(f"Injected instructions in {name}: {labels}."))
     console.print()
     _print_effects(console, ablation, rows, same=_take_equal(tables, rows))
     if full:
@@ -184,11 +189,12 @@ def _print_effects(
 
 
 def _episodes(row: Row) -> str:
-    return "episodes with a failed call" if row.population == "failed" else "all episodes"
+    at = row.contrast.fork_at.value
+    return f"episodes with {at}" if row.population == "failed" else "all episodes"
 
 
 def _effects(ablation: Ablation, rows: Sequence[Row], *, same: bool) -> StackedTable:
-    of = "all episodes, each with a failed call" if same else _episodes(rows[0])
+    of = f"all episodes, each with {rows[0].contrast.fork_at.value}" if same else _episodes(rows[0])
     order = "" if ablation.factor is Factor.TOOLS else tool_order(ablation.base.perturbation)
     title = f"{ablation.factor}, {rows[0].contrast.design}, {of}"
     title += f"; tools in {order} order" if order else ""

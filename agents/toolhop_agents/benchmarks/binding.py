@@ -19,6 +19,10 @@ from toolhop_tools.model import Item, ToolSchema
 Prompt: TypeAlias = tuple[SystemMessage | UserMessage, ...]
 
 
+USUAL = "usual"
+"""The phrasing of a prompt that every benchmark has."""
+
+
 class Interaction(StrEnum):
     """The two kinds of interaction. Both leave traces in the same run folder."""
 
@@ -41,6 +45,8 @@ class Ask:
     """The user's template, which replaces the shipped template of the mode."""
     single_shot: bool = False
     """Whether each action ends the episode."""
+    phrasing: str = USUAL
+    """Phrasing of the prompt, one of `Binding.phrasings`."""
 
 
 ANY_MODE = ""
@@ -92,6 +98,8 @@ class Binding:
     turn_limit: int | None = None
     """Default limit of replies per episode; None for the default of all runs."""
 
+    phrasings: tuple[str, ...] = ()
+    """Other phrasings of the prompt, by name."""
     episode_modes: frozenset[str] = frozenset()
     """Modes of a planning benchmark that are nevertheless played as episodes."""
     described: Responder | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from toolhop_agents.ablate.design import DesignError
+from toolhop_agents.ablate.varied import DesignError
 from toolhop_agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
 from toolhop_agents.cluster.connect import ClusterFault
 from toolhop_agents.export.files import ExportError

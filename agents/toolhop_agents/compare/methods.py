@@ -39,8 +39,9 @@ COMPARED = (
 )
 """Description of `toolhop compare` and `toolhop ablate` (docs/comparing.md)."""
 FORKED = (
-    "Episodes were forked at their first failed call: a branch keeps the turns up to there, reads "
-    "the feedback of the other level in their place, and is played to its end."
+    "Episodes were forked where the levels begin to differ (feedback: at the first failed call): a "
+    "branch keeps the turns up to there, reads what its own level shows of them, and is "
+    "played to its end."
 )
 """Description of an arm with a name such as ``detailed-then-minimal`` (docs/ablation.md)."""
 

@@ -11,7 +11,7 @@ from random import Random
 from pydantic import ValidationError
 
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.benchmarks.binding import Answers, Binding, Interaction
+from toolhop_agents.benchmarks.binding import USUAL, Answers, Binding, Interaction
 from toolhop_agents.benchmarks.predictions import (
     PREFIX,
     file_digest,
@@ -117,6 +117,7 @@ def prepare(settings: RunSettings) -> Job:
             f"--single-shot: {binding.benchmark.title} has no actions that the episode answers",
             fix="leave it out, or play items that `toolhop perturb` made",
         )
+    _check_phrasing(settings, binding)
     own: dict[str, object] = {"modes": _modes(settings, binding)}
     if binding.turn_limit is not None and "turn_limit" not in settings.model_fields_set:
         own["turn_limit"] = binding.turn_limit
@@ -262,6 +263,20 @@ def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
                 f"{', '.join(known)}, several with commas, or all"
             )
     return settings.modes or known[:1]
+
+
+def _check_phrasing(settings: RunSettings, binding: Binding) -> None:
+    """Check that the benchmark has the phrasing, and that no template replaces it."""
+    known = (USUAL, *binding.phrasings)
+    if settings.phrasing not in known:
+        raise BadChoice(
+            f"--phrasing: {settings.phrasing!r} is not a phrasing of {binding.benchmark.title}",
+            fix=f"give {', '.join(known)}" if binding.phrasings else "leave it out",
+        )
+    if settings.phrasing != USUAL and settings.template is not None:
+        raise BadChoice(
+            "--phrasing and --template both give the prompt", fix="leave one of them out"
+        )
 
 
 def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:

@@ -24,6 +24,7 @@ from toolhop_env.feedback import render
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import RawCall
 from toolhop_env.responders import Answer, Refusal, StandIns
+from toolhop_env.results import label_of
 from toolhop_env.setting import Setting
 from toolhop_env.trace import (
     EVENT,
@@ -266,6 +267,7 @@ def _setting(started: Started) -> Setting:
         offer_tools=bool(started.tools),
         answer_malformed=started.answer_malformed,
         single_shot=started.single_shot,
+        results=label_of(started.results),
         single_reply=_is_planning(started),
         limits=EpisodeLimits(turns=None, calls=None),
     )

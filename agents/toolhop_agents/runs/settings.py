@@ -34,6 +34,7 @@ from toolhop_env.levels import level_of
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import ReasoningHistory
 from toolhop_env.reading import CallFormat
+from toolhop_env.results import checked_results
 from toolhop_env.runs.elsewhere import checked_url
 from toolhop_sandbox.base import Limits, Policy
 from toolhop_sandbox.choose import Kind
@@ -109,6 +110,12 @@ class RunSettings(BaseModel):
         "How tools are shown, such as names=scrambled+distractors=5; docs/ablation.md lists them.",
         names=("--tools",), parse=_shown)] = "as-is"
     """Perturbation of the items' tools (`toolhop_tools.perturb`)."""
+    results: Annotated[str, OfAsking(
+        "Treatment of successful results: padded=N (tokens), injected (an instruction), or both "
+        "joined by +.", parse=checked_results)] = "as-is"
+    phrasing: Annotated[str, OfAsking(
+        "Phrasing of the prompt; ToolHop has brief, formal and plain, which are system "
+        "messages.", metavar="NAME")] = "usual"
     into: Annotated[tuple[Scenario, ...], OfItems(
         "Turn the items into scenarios first, as `toolhop perturb` does, and play these: all, or "
         "names such as missing-tool. An ablation compares each with plain.",

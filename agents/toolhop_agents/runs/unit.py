@@ -91,6 +91,7 @@ def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
         schemas=binding.tools_of(unit.item, unit.mode),
         template=settings.template,
         single_shot=settings.single_shot,
+        phrasing=settings.phrasing,
     )
     return Setting(
         agent=settings.agent_name,
@@ -106,6 +107,7 @@ def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
         single_shot=settings.single_shot,
         single_reply=binding.way(unit.mode) is Interaction.PLANNING,
         perturbation=settings.perturbation,
+        results=settings.results,
         limits=settings.episode_limits,
     )
 
