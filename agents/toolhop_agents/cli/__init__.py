@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "runs.diagnose_command",
         "List signs that the harness, not the model, is at fault.",
     ),
+    "profile": ("profile.command", "Measure how hard each item and tool is for an agent."),
     "export": (
         "export.command",
         "Write runs as parquet, a Hugging Face data set, Inspect logs or chats.",

@@ -1,0 +1,233 @@
+"""How hard items and tools are for one agent: pass rates, calls, tokens and cost. Pure.
+
+A profile's file has one JSON object per line: a header, then items, then tools, hardest first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter
+
+from toolhop_env.attempt import Attempt
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks import named
+from toolhop_env.estimates import Estimate, figures_of
+from toolhop_env.measures import CONDUCT, Measure, Unit
+from toolhop_env.messages import Amount, Count
+from toolhop_env.statistics.wilson import wilson
+from toolhop_env.summary import Group
+from toolhop_env.sums import ItemSums, Rank, add, in_run
+from toolhop_env.trace import ToolsChanged, Trace
+from toolhop_tools.errors import BadChoice, why
+
+FORMAT = 1
+"""Version of the file's format."""
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What all episodes of a profile have in common (`toolhop_env.summary.Group`)."""
+
+    benchmark: str
+    agent: str
+    mode: str
+    feedback: str
+    call_format: str
+    perturbation: str
+    judge: str
+    measure: str
+    """Measure whose mean is the pass rate."""
+    format: Literal[1] = FORMAT
+    kind: Literal["profile"] = "profile"
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """Figures of one item, or of a tool over the items that offer it."""
+
+    kind: Literal["item", "tool"]
+    name: str
+    """The item's id, or the tool's name."""
+    items: Count
+    tries: Count
+    """Episodes with a pass rate; errored ones have none."""
+    pass_rate: Share | None
+    """Mean of the measure over the tries; None without tries."""
+    low: Share | None
+    """Lower limit of the 95 % interval: over an item's tries, or over the items or families of a
+    tool (`toolhop_env.statistics.wilson`)."""
+    high: Share | None
+    calls: Amount | None
+    """Calls per episode; of a tool, only its own."""
+    failed_calls: Amount | None
+    """Failed calls per episode, among `calls`."""
+    tokens: Amount | None
+    """Input and output tokens per episode."""
+    cost_usd: Amount | None
+    """Cost of an episode in US dollars; None if the price is unknown."""
+    item_digest: str = ""
+    """`Item.digest` of the item as played; empty for a tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The figures of runs of one agent in one setting."""
+
+    header: Header
+    items: tuple[Rated, ...]
+    tools: tuple[Rated, ...]
+
+
+_LINE: TypeAdapter[Header | Rated] = TypeAdapter(
+    Annotated[Header | Rated, Field(discriminator="kind")]
+)
+_Sums: TypeAlias = dict[tuple[object, ...], ItemSums]
+
+
+def profile(episodes: Iterable[tuple[Attempt, Trace]], measure: str = "") -> Profile:
+    """Return the profile of episodes, which are taken one at a time.
+
+    Args:
+        episodes: the attempts that count (`toolhop_env.attempt.counting`), each with its trace.
+        measure: one of the benchmark's measures of right answers; the leading one if empty.
+
+    Raises:
+        BadChoice: there is no such measure or no episode, or the settings of episodes differ.
+    """
+    groups, sums, digests = dict[Group, None](), _Sums(), dict[str, str]()
+    offering: dict[str, set[str]] = defaultdict(set)
+    calls, failed = Counter[str](), Counter[str]()
+    for number, (one, trace) in enumerate(episodes):
+        groups[Group.of(one)] = None
+        rank: Rank = (number, *in_run(one)[1:])
+        add(sums, one, rank)
+        digests[one.item] = one.item_digest
+        for tool in _offered(trace):
+            offering[tool].add(one.item)
+        for call in trace.tool_calls if one.score is not None else ():
+            calls[call.raw.name] += 1
+            failed[call.raw.name] += call.error is not None
+    group = _only(list(groups))
+    rate = _rate(named(group.benchmark), measure)
+    items = [
+        replace(_rated("item", one.item, [one], rate), item_digest=digests[one.item])
+        for one in sums.values()
+    ]
+    tools = []
+    for tool, ids in offering.items():
+        these = [one for one in sums.values() if one.item in ids]
+        episodes_scored = sum(one.scored for one in these)
+        tools.append(
+            replace(
+                _rated("tool", tool, these, rate),
+                calls=calls[tool] / episodes_scored if episodes_scored else None,
+                failed_calls=failed[tool] / episodes_scored if episodes_scored else None,
+            )
+        )
+    return Profile(_header(group, rate), _hardest_first(items), _hardest_first(tools))
+
+
+def to_text(found: Profile) -> str:
+    """Return the text of a profile's file."""
+    lines: tuple[Header | Rated, ...] = (found.header, *found.items, *found.tools)
+    return "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in lines)
+
+
+def from_text(text: str, origin: str) -> Profile:
+    """Parse the text of a profile's file, which `origin` names in messages.
+
+    Raises:
+        BadChoice: the text is not a profile of this format.
+    """
+    found: list[Header | Rated] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            found.append(_LINE.validate_json(line))
+        except ValueError as error:
+            raise _no_profile(f"{origin}, line {number}: {why(error)}") from error
+    if not found or not isinstance(found[0], Header):
+        raise _no_profile(f"{origin}: its first line is not a profile's header")
+    rows = [one for one in found if isinstance(one, Rated)]
+    items, tools = (tuple(one for one in rows if one.kind == kind) for kind in ("item", "tool"))
+    return Profile(found[0], items, tools)
+
+
+def _no_profile(what: str) -> BadChoice:
+    return BadChoice(what, fix="give a file that `toolhop profile RUN --out FILE` wrote")
+
+
+def _only(groups: Sequence[Group]) -> Group:
+    if not groups:
+        raise BadChoice("there is no episode to profile", fix="give a run with finished episodes")
+    for field in fields(Group):
+        values = list(dict.fromkeys(_text(getattr(one, field.name)) for one in groups))
+        if len(values) > 1:
+            how = " or pass --mode" if field.name == "mode" else ""
+            raise BadChoice(
+                f"the episodes differ in {field.name}: {', '.join(map(repr, values))}",
+                fix=f"profile them one at a time: give runs of one{how}",
+            )
+    return groups[0]
+
+
+def _text(value: object) -> str:
+    return str(getattr(value, "value", value))
+
+
+def _rate(benchmark: Benchmark, name: str) -> Measure:
+    """Return the measure of the pass rate, as a plain mean over episodes."""
+    shares = {one.name: one for one in benchmark.answer_measures if one.unit is Unit.SHARE}
+    found = shares.get(name or benchmark.lead.name)
+    if found is None:
+        raise BadChoice(
+            f"{name or benchmark.lead.name!r} is no share of right answers in {benchmark.title}",
+            fix=f"give one of {', '.join(shares)}",
+        )
+    return replace(found, mean_of=())
+
+
+def _offered(trace: Trace) -> set[str]:
+    later = (one.tools for one in trace.events if isinstance(one, ToolsChanged))
+    return set(trace.started.tools).union(*later)
+
+
+def _rated(
+    kind: Literal["item", "tool"], name: str, sums: Sequence[ItemSums], rate: Measure
+) -> Rated:
+    found = figures_of((rate, *CONDUCT), sums)
+    passed = found[rate.name]
+    low, high = _limits(kind, passed) if passed and passed.count else (None, None)
+
+    def mean(measure: str) -> float | None:
+        estimate = found[measure]
+        return None if estimate is None else estimate.value
+
+    return Rated(
+        kind, name, len(sums), passed.count if passed else 0, mean(rate.name), low, high,
+        mean("calls"), mean("failed_calls"), mean("tokens"), mean("cost"),
+    )  # fmt: skip
+
+
+def _limits(kind: str, passed: Estimate) -> tuple[float | None, float | None]:
+    if kind == "tool":
+        return passed.low, passed.high
+    # The tries of an item are independent draws at its own rate.
+    return wilson(passed.value, passed.count)
+
+
+def _header(group: Group, rate: Measure) -> Header:
+    return Header(
+        group.benchmark, group.agent, group.mode, group.feedback.value, group.call_format.value,
+        group.perturbation, group.judge, rate.name,
+    )  # fmt: skip
+
+
+def _hardest_first(found: Iterable[Rated]) -> tuple[Rated, ...]:
+    """Sort by pass rate, with those of unknown rate at the end."""
+    return tuple(sorted(found, key=lambda one: (one.pass_rate is None, one.pass_rate, one.name)))

@@ -1,0 +1,149 @@
+"""Profiles: figures of items and tools, the order, the file, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.env.made import called, finished
+from toolhop_env.attempt import Attempt, attempt_of
+from toolhop_env.measures import Measure
+from toolhop_env.profile import Profile, from_text, profile, to_text
+from toolhop_env.statistics.wilson import wilson
+from toolhop_env.trace import Ended, Ending, ToolsChanged, Trace
+from toolhop_env.verdicts import ErrorCode
+from toolhop_tools.errors import BadChoice
+
+RIGHT, WRONG = "<answer>36</answer>", "<answer>35</answer>"
+
+
+def played(item: str, text: str = RIGHT, *, failed: bool = False, **changes: Any) -> Trace:  # noqa: ANN401
+    """An episode with two calls of `born`, of which the first may fail."""
+    error = ErrorCode.RAISED if failed else None
+    return finished(
+        called("born", 1815, error=error), called("born", 1815), text=text, item=item, **changes
+    )
+
+
+def of(*traces: Trace, measure: str = "") -> Profile:
+    return profile(((attempt_of(trace), trace) for trace in traces), measure)
+
+
+def test_items_have_their_own_figures_hardest_first() -> None:
+    found = of(
+        *(played("solved") for _ in range(2)),
+        *(played("mixed", text, failed=True) for text in (RIGHT, WRONG, WRONG, WRONG)),
+        *(played("hopeless", WRONG) for _ in range(2)),
+    )
+    assert [(one.name, one.tries, one.pass_rate) for one in found.items] == [
+        ("hopeless", 2, 0.0), ("mixed", 4, 0.25), ("solved", 2, 1.0)
+    ]  # fmt: skip
+    mixed = found.items[1]
+    assert (mixed.low, mixed.high) == wilson(0.25, 4)
+    assert (mixed.calls, mixed.failed_calls, mixed.items) == (2, 1, 1)
+    assert (found.items[0].low, found.items[0].high) == wilson(0.0, 2)
+
+
+def test_tools_have_the_figures_of_the_items_that_offer_them() -> None:
+    found = of(
+        played("one", tools=("born", "minus")), played("one", tools=("born", "minus")),
+        played("two", WRONG, tools=("born",), failed=True),
+    )  # fmt: skip
+    tools = {one.name: one for one in found.tools}
+    born, minus = tools["born"], tools["minus"]
+    assert (born.items, born.tries, born.pass_rate) == (2, 3, 2 / 3)
+    assert (born.calls, born.failed_calls) == (2, pytest.approx(1 / 3))
+    assert (minus.items, minus.tries, minus.pass_rate) == (1, 2, 1.0)
+    assert (minus.calls, minus.failed_calls) == (0, 0)  # its own calls, not the episodes'
+    # Two tries at one item are one draw of items.
+    assert (minus.low, minus.high) == wilson(1.0, 1)
+
+
+def test_a_tool_that_is_offered_later_counts() -> None:
+    trace = played("one", tools=("born",))
+    later = Trace((*trace.events[:2], ToolsChanged(("born", "late")), *trace.events[2:]))
+    assert {one.name for one in of(later).tools} == {"born", "late"}
+
+
+def test_an_errored_episode_is_no_try_and_its_item_stays() -> None:
+    trace = played("lost")
+    errored = Trace((*trace.events[:-1], Ended(Ending.ERRORED, 1.0, "of ours")))
+    found = of(errored, played("one", WRONG))
+    assert [(one.name, one.tries, one.pass_rate) for one in found.items] == [
+        ("one", 1, 0.0), ("lost", 0, None)
+    ]  # fmt: skip
+    assert (found.items[1].low, found.items[1].calls) == (None, None)
+    assert {(one.name, one.calls) for one in found.tools} == {("born", 2.0), ("minus", 0.0)}
+
+
+def test_another_measure_passes() -> None:
+    right_without_tag = "It is 36."
+    strict, official = (
+        of(played("one", right_without_tag), measure=name).items[0].pass_rate
+        for name in ("strict", "official")
+    )
+    assert (strict, official) == (0.0, 1.0)
+    with pytest.raises(BadChoice, match=r"(?s)'turns' is no share .* strict, official"):
+        of(played("one"), measure="turns")
+
+
+def test_the_file_is_read_as_it_was_written() -> None:
+    found = of(played("one"), played("tüv", WRONG))
+    text = to_text(found)
+    assert from_text(text, "f") == found
+    assert [json.loads(line)["kind"] for line in text.splitlines()] == [
+        "profile", "item", "item", "tool", "tool"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: "", "f: its first line is not a profile's header"),
+        (lambda text: text.partition("\n")[2], "f: its first line is not"),
+        (lambda text: text.replace('"format": 1', '"format": 2'), r"f, line 1: .*format"),
+        (
+            lambda text: text.replace('"pass_rate": 1.0', '"pass_rate": 2'),
+            r"f, line 2: .*pass_rate",
+        ),
+        (lambda text: text[:-5], "f, line 4: Invalid JSON"),
+    ],
+    ids=["empty", "headless", "newer", "beyond", "cut"],
+)
+def test_what_is_no_profile(change: Any, says: str) -> None:  # noqa: ANN401
+    with pytest.raises(BadChoice, match=says):
+        from_text(change(to_text(of(played("one")))), "f")
+
+
+def test_one_agent_and_one_setting() -> None:
+    with pytest.raises(BadChoice, match=r"differ in agent: 'p', 'q'"):
+        of(played("one"), played("one", agent="q"))
+    with pytest.raises(BadChoice, match=r"differ in mode: (?s:.)*pass --mode"):
+        of(played("one"), played("one", mode="free"))
+    with pytest.raises(BadChoice, match="no episode"):
+        of()
+
+
+def test_families_are_the_draws_of_a_tool() -> None:
+    """Two items of one family are one draw."""
+
+    def family(one: Attempt) -> Attempt:
+        return replace(one, facets={"family": "f"})
+
+    traces = [played("a"), played("b")]
+    apart = of(*traces).tools[0]
+    together = profile((family(attempt_of(one)), one) for one in traces).tools[0]
+    assert (apart.low, apart.high) == wilson(1.0, 2)
+    assert (together.low, together.high) == wilson(1.0, 1)
+
+
+def test_a_mean_of_halves_is_a_plain_mean_here() -> None:
+    """Of a group of solvable items alone there is a rate, as `decided` of scenarios has none."""
+    from toolhop_env.benchmarks import named
+    from toolhop_env.profile import _rate
+
+    found: Measure = _rate(named("scenarios"), "")
+    assert (found.name, found.mean_of) == ("decided", ())
