@@ -9,41 +9,34 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
-from toolhop_env.estimates import Estimate, figures_of
+from toolhop_env.estimates import figures_of
 from toolhop_env.measures import CONDUCT, Measure, Unit
 from toolhop_env.messages import Amount, Count
 from toolhop_env.statistics.wilson import wilson
 from toolhop_env.summary import Group
-from toolhop_env.sums import ItemSums, Rank, add, in_run
+from toolhop_env.sums import ItemSums, add
 from toolhop_env.trace import ToolsChanged, Trace
 from toolhop_tools.errors import BadChoice, why
 
-FORMAT = 1
-"""Version of the file's format."""
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What all episodes of a profile have in common (`toolhop_env.summary.Group`)."""
+    """The file's first line."""
 
-    benchmark: str
-    agent: str
-    mode: str
-    feedback: str
-    call_format: str
-    perturbation: str
-    judge: str
+    group: Group
+    """What all episodes have in common."""
     measure: str
     """Measure whose mean is the pass rate."""
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     kind: Literal["profile"] = "profile"
 
 
@@ -84,10 +77,7 @@ class Profile:
     tools: tuple[Rated, ...]
 
 
-_LINE: TypeAdapter[Header | Rated] = TypeAdapter(
-    Annotated[Header | Rated, Field(discriminator="kind")]
-)
-_Sums: TypeAlias = dict[tuple[object, ...], ItemSums]
+_HEADER, _RATED = TypeAdapter(Header), TypeAdapter(Rated)
 
 
 def profile(episodes: Iterable[tuple[Attempt, Trace]], measure: str = "") -> Profile:
@@ -100,14 +90,14 @@ def profile(episodes: Iterable[tuple[Attempt, Trace]], measure: str = "") -> Pro
     Raises:
         BadChoice: there is no such measure or no episode, or the settings of episodes differ.
     """
-    groups, sums, digests = dict[Group, None](), _Sums(), dict[str, str]()
-    offering: dict[str, set[str]] = defaultdict(set)
+    groups, digests = dict[Group, None](), dict[str, str]()
+    sums, offering = dict[tuple[object, ...], ItemSums](), defaultdict[str, set[str]](set)
     calls, failed = Counter[str](), Counter[str]()
     for number, (one, trace) in enumerate(episodes):
         groups[Group.of(one)] = None
-        rank: Rank = (number, *in_run(one)[1:])
-        add(sums, one, rank)
-        digests[one.item] = one.item_digest
+        add(sums, one, (number, 0, ""))
+        is_same = digests.setdefault(one.item, one.item_digest) == one.item_digest
+        digests[one.item] = one.item_digest if is_same else ""
         for tool in _offered(trace):
             offering[tool].add(one.item)
         for call in trace.tool_calls if one.score is not None else ():
@@ -115,22 +105,19 @@ def profile(episodes: Iterable[tuple[Attempt, Trace]], measure: str = "") -> Pro
             failed[call.raw.name] += call.error is not None
     group = _only(list(groups))
     rate = _rate(named(group.benchmark), measure)
+    by_item = {one.item: one for one in sums.values()}
     items = [
-        replace(_rated("item", one.item, [one], rate), item_digest=digests[one.item])
-        for one in sums.values()
+        replace(_rated("item", name, [one], rate), item_digest=digests[name])
+        for name, one in by_item.items()
     ]
     tools = []
     for tool, ids in offering.items():
-        these = [one for one in sums.values() if one.item in ids]
-        episodes_scored = sum(one.scored for one in these)
-        tools.append(
-            replace(
-                _rated("tool", tool, these, rate),
-                calls=calls[tool] / episodes_scored if episodes_scored else None,
-                failed_calls=failed[tool] / episodes_scored if episodes_scored else None,
-            )
-        )
-    return Profile(_header(group, rate), _hardest_first(items), _hardest_first(tools))
+        these = [by_item[one] for one in ids]
+        found = _rated("tool", tool, these, rate)
+        if scored := sum(one.scored for one in these):
+            found = replace(found, calls=calls[tool] / scored, failed_calls=failed[tool] / scored)
+        tools.append(found)
+    return Profile(Header(group, rate.name), *map(_hardest_first, (items, tools)))
 
 
 def to_text(found: Profile) -> str:
@@ -145,39 +132,34 @@ def from_text(text: str, origin: str) -> Profile:
     Raises:
         BadChoice: the text is not a profile of this format.
     """
-    found: list[Header | Rated] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        try:
-            found.append(_LINE.validate_json(line))
-        except ValueError as error:
-            raise _no_profile(f"{origin}, line {number}: {why(error)}") from error
-    if not found or not isinstance(found[0], Header):
-        raise _no_profile(f"{origin}: its first line is not a profile's header")
-    rows = [one for one in found if isinstance(one, Rated)]
+    header, *lines = text.splitlines() or [""]
+    number = 1
+    try:
+        head, rows = _HEADER.validate_json(header), list[Rated]()
+        for line in lines:
+            number += 1
+            rows.append(_RATED.validate_json(line))
+    except ValueError as error:
+        raise BadChoice(
+            f"{origin} is not a profile: line {number}: {why(error)}",
+            fix="give a file that `toolhop profile` wrote",
+        ) from error
     items, tools = (tuple(one for one in rows if one.kind == kind) for kind in ("item", "tool"))
-    return Profile(found[0], items, tools)
-
-
-def _no_profile(what: str) -> BadChoice:
-    return BadChoice(what, fix="give a file that `toolhop profile RUN --out FILE` wrote")
+    return Profile(head, items, tools)
 
 
 def _only(groups: Sequence[Group]) -> Group:
     if not groups:
         raise BadChoice("there is no episode to profile", fix="give a run with finished episodes")
     for field in fields(Group):
-        values = list(dict.fromkeys(_text(getattr(one, field.name)) for one in groups))
+        values = dict.fromkeys(getattr(one, field.name) for one in groups)
         if len(values) > 1:
-            how = " or pass --mode" if field.name == "mode" else ""
+            texts = (repr(str(getattr(value, "value", value))) for value in values)
             raise BadChoice(
-                f"the episodes differ in {field.name}: {', '.join(map(repr, values))}",
-                fix=f"profile them one at a time: give runs of one{how}",
+                f"the episodes differ in {field.name}: {', '.join(texts)}",
+                fix="give runs of one agent and setting, or choose a mode by --mode",
             )
     return groups[0]
-
-
-def _text(value: object) -> str:
-    return str(getattr(value, "value", value))
 
 
 def _rate(benchmark: Benchmark, name: str) -> Measure:
@@ -202,7 +184,9 @@ def _rated(
 ) -> Rated:
     found = figures_of((rate, *CONDUCT), sums)
     passed = found[rate.name]
-    low, high = _limits(kind, passed) if passed and passed.count else (None, None)
+    low, high = (passed.low, passed.high) if passed else (None, None)
+    if kind == "item" and passed and passed.count:  # its tries are draws at its own rate
+        low, high = wilson(passed.value, passed.count)
 
     def mean(measure: str) -> float | None:
         estimate = found[measure]
@@ -211,20 +195,6 @@ def _rated(
     return Rated(
         kind, name, len(sums), passed.count if passed else 0, mean(rate.name), low, high,
         mean("calls"), mean("failed_calls"), mean("tokens"), mean("cost"),
-    )  # fmt: skip
-
-
-def _limits(kind: str, passed: Estimate) -> tuple[float | None, float | None]:
-    if kind == "tool":
-        return passed.low, passed.high
-    # The tries of an item are independent draws at its own rate.
-    return wilson(passed.value, passed.count)
-
-
-def _header(group: Group, rate: Measure) -> Header:
-    return Header(
-        group.benchmark, group.agent, group.mode, group.feedback.value, group.call_format.value,
-        group.perturbation, group.judge, rate.name,
     )  # fmt: skip
 
 

@@ -25,8 +25,8 @@ KINDS = {
 TEXTS = {"--temperature", "--max-tokens", "--out"}
 """Where a command takes a word as well: none, or - for standard output."""
 WRITERS = {
-    "data card", "data export", "data schema", "export", "judge-check", "perturb", "profile", "report",
-    "worlds make",
+    "data card", "data export", "data schema", "export", "judge-check", "perturb", "profile",
+    "report", "worlds make",
 }  # fmt: skip
 """Commands that write a file whose name is given. Those that append, resume or make a new folder
 are no such: they never replace anything."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from toolhop_env.profile import Profile, from_text
+from toolhop_env.profile import from_text
 from toolhop_tools import regular
 from toolhop_tools.errors import BadChoice, DataError, counted, why
 from toolhop_tools.load import select
@@ -27,8 +27,8 @@ def rated(
         profile: the file that `toolhop profile` wrote.
 
     Raises:
-        BadChoice: only one of the last two is given, the file is no profile, it profiles other
-            versions of the items, or no item is in the range.
+        DataError: only one of the last two is given, the file cannot be read or is no profile, it
+            profiles other versions of the items, or no item is in the range.
     """
     if pass_rate is None and profile is None:
         return sample_ids
@@ -36,7 +36,12 @@ def rated(
         given, lacks = ("profile", "pass-rate") if pass_rate is None else ("pass-rate", "profile")
         raise BadChoice(f"--{given} was given without --{lacks}", fix=f"give --{lacks} too")
     low, high = pass_rate
-    found, chosen = read_profile(profile), by_id(select(data, sample_ids=sample_ids))
+    try:
+        found = from_text(regular.content(profile, below=0).decode(), str(profile))
+    except (OSError, UnicodeDecodeError) as error:
+        fix = "give a file that `toolhop profile` wrote"
+        raise DataError(f"the profile {profile} cannot be read: {why(error)}", fix=fix) from error
+    chosen = by_id(select(data, sample_ids=sample_ids))
     known = {one.name: one for one in found.items if one.pass_rate is not None}
     rates = {name: known[name].pass_rate for name in chosen if name in known}
     within = [name for name, rate in rates.items() if rate is not None and low <= rate <= high]
@@ -46,7 +51,7 @@ def rated(
             f"{len(rates)} of which {profile} rates",
             fix="give another range, or profile a run with more --epochs",
         )
-    as_is = found.header.perturbation == "as-is"  # else no item was played as it stands
+    as_is = found.header.group.perturbation == "as-is"  # else no item was played as it stands
     stale = [name for name in within if as_is and known[name].item_digest != chosen[name].digest]
     if stale:
         raise BadChoice(
@@ -55,18 +60,3 @@ def rated(
             fix="play these items again, and profile that run",
         )
     return within
-
-
-def read_profile(path: Path) -> Profile:
-    """Read a profile from its file.
-
-    Raises:
-        DataError: the file cannot be read, or is no profile.
-    """
-    try:
-        return from_text(regular.content(path, below=0).decode(), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(
-            f"the profile {path} cannot be read: {why(error)}",
-            fix="give a file that `toolhop profile` wrote",
-        ) from error
