@@ -1,14 +1,10 @@
-"""How hard items and tools are for one agent: pass rates, calls, tokens and cost. Pure.
-
-A profile's file has one JSON object per line: a header, then items, then tools, hardest first.
-"""
+"""How hard items and tools are for one agent: pass rates, calls, tokens and cost. Pure."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
@@ -23,28 +19,15 @@ from toolhop_env.statistics.wilson import wilson
 from toolhop_env.summary import Group
 from toolhop_env.sums import ItemSums, add
 from toolhop_env.trace import ToolsChanged, Trace
-from toolhop_tools.errors import BadChoice, why
+from toolhop_tools.errors import BadChoice
 
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The file's first line."""
-
-    group: Group
-    """What all episodes have in common."""
-    measure: str
-    """Measure whose mean is the pass rate."""
-    format: Literal[1] = 1
-    kind: Literal["profile"] = "profile"
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
     """Figures of one item, or of a tool over the items that offer it."""
 
-    kind: Literal["item", "tool"]
     name: str
     """The item's id, or the tool's name."""
     items: Count
@@ -70,14 +53,19 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The figures of runs of one agent in one setting."""
+    """The figures of one group of episodes, as `PROFILE` reads and writes them."""
 
-    header: Header
+    group: Group
+    """What all episodes have in common."""
+    measure: str
+    """Measure whose mean is the pass rate."""
     items: tuple[Rated, ...]
+    """Hardest first, as are the tools; at the end those without a pass rate."""
     tools: tuple[Rated, ...]
+    format: Literal[1] = 1
 
 
-_HEADER, _RATED = TypeAdapter(Header), TypeAdapter(Rated)
+PROFILE = TypeAdapter(Profile)
 
 
 def profile(episodes: Iterable[tuple[Attempt, Trace]], measure: str = "") -> Profile:
@@ -91,11 +79,11 @@ def profile(episodes: Iterable[tuple[Attempt, Trace]], measure: str = "") -> Pro
         BadChoice: there is no such measure or no episode, or the settings of episodes differ.
     """
     groups, digests = dict[Group, None](), dict[str, str]()
-    sums, offering = dict[tuple[object, ...], ItemSums](), defaultdict[str, set[str]](set)
+    added, offering = dict[tuple[object, ...], ItemSums](), defaultdict[str, set[str]](set)
     calls, failed = Counter[str](), Counter[str]()
     for number, (one, trace) in enumerate(episodes):
         groups[Group.of(one)] = None
-        add(sums, one, (number, 0, ""))
+        add(added, one, (number, 0, ""))
         is_same = digests.setdefault(one.item, one.item_digest) == one.item_digest
         digests[one.item] = one.item_digest if is_same else ""
         for tool in _offered(trace):
@@ -105,47 +93,22 @@ def profile(episodes: Iterable[tuple[Attempt, Trace]], measure: str = "") -> Pro
             failed[call.raw.name] += call.error is not None
     group = _only(list(groups))
     rate = _rate(named(group.benchmark), measure)
-    by_item = {one.item: one for one in sums.values()}
-    items = [
-        replace(_rated("item", name, [one], rate), item_digest=digests[name])
-        for name, one in by_item.items()
-    ]
+    by_item = {one.item: one for one in added.values()}
+    items = []
+    for name, sums in by_item.items():
+        found = _rated(name, [sums], rate)
+        if found.pass_rate is not None and found.tries:  # an item's tries are independent draws
+            low, high = wilson(found.pass_rate, found.tries)
+            found = replace(found, low=low, high=high)
+        items.append(replace(found, item_digest=digests[name]))
     tools = []
     for tool, ids in offering.items():
         these = [by_item[one] for one in ids]
-        found = _rated("tool", tool, these, rate)
+        found = _rated(tool, these, rate)
         if scored := sum(one.scored for one in these):
             found = replace(found, calls=calls[tool] / scored, failed_calls=failed[tool] / scored)
         tools.append(found)
-    return Profile(Header(group, rate.name), *map(_hardest_first, (items, tools)))
-
-
-def to_text(found: Profile) -> str:
-    """Return the text of a profile's file."""
-    lines: tuple[Header | Rated, ...] = (found.header, *found.items, *found.tools)
-    return "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in lines)
-
-
-def from_text(text: str, origin: str) -> Profile:
-    """Parse the text of a profile's file, which `origin` names in messages.
-
-    Raises:
-        BadChoice: the text is not a profile of this format.
-    """
-    header, *lines = text.splitlines() or [""]
-    number = 1
-    try:
-        head, rows = _HEADER.validate_json(header), list[Rated]()
-        for line in lines:
-            number += 1
-            rows.append(_RATED.validate_json(line))
-    except ValueError as error:
-        raise BadChoice(
-            f"{origin} is not a profile: line {number}: {why(error)}",
-            fix="give a file that `toolhop profile` wrote",
-        ) from error
-    items, tools = (tuple(one for one in rows if one.kind == kind) for kind in ("item", "tool"))
-    return Profile(head, items, tools)
+    return Profile(group, rate.name, _hardest_first(items), _hardest_first(tools))
 
 
 def _only(groups: Sequence[Group]) -> Group:
@@ -179,25 +142,20 @@ def _offered(trace: Trace) -> set[str]:
     return set(trace.started.tools).union(*later)
 
 
-def _rated(
-    kind: Literal["item", "tool"], name: str, sums: Sequence[ItemSums], rate: Measure
-) -> Rated:
+def _rated(name: str, sums: Sequence[ItemSums], rate: Measure) -> Rated:
     found = figures_of((rate, *CONDUCT), sums)
     passed = found[rate.name]
     low, high = (passed.low, passed.high) if passed else (None, None)
-    if kind == "item" and passed and passed.count:  # its tries are draws at its own rate
-        low, high = wilson(passed.value, passed.count)
 
     def mean(measure: str) -> float | None:
         estimate = found[measure]
         return None if estimate is None else estimate.value
 
     return Rated(
-        kind, name, len(sums), passed.count if passed else 0, mean(rate.name), low, high,
+        name, len(sums), passed.count if passed else 0, mean(rate.name), low, high,
         mean("calls"), mean("failed_calls"), mean("tokens"), mean("cost"),
     )  # fmt: skip
 
 
 def _hardest_first(found: Iterable[Rated]) -> tuple[Rated, ...]:
-    """Sort by pass rate, with those of unknown rate at the end."""
     return tuple(sorted(found, key=lambda one: (one.pass_rate is None, one.pass_rate, one.name)))

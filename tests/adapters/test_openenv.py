@@ -186,11 +186,11 @@ def test_the_components_of_a_reward_go_over_the_wire() -> None:
 def test_a_range_of_pass_rates_selects_the_items(tmp_path: Path) -> None:
     run_scores(tmp_path, limit="6")
     (run,) = map(str, tmp_path.glob("2*"))
-    path = tmp_path / "profile.jsonl"
+    path = tmp_path / "profile.json"
     toolhop = str(Path(sys.executable).with_name("toolhop"))
     subprocess.run([toolhop, "profile", run, "--out", str(path)], check=True, capture_output=True)
-    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    passed = {row["name"] for row in rows if row["kind"] == "item" and row["pass_rate"] == 1}
+    items = json.loads(path.read_text(encoding="utf-8"))["items"]
+    passed = {one["name"] for one in items if one["pass_rate"] == 1}
     with served("--profile", str(path), "--pass-rate", "0.5-1") as address:
         tasks = ask(address, "/toolhop/tasks", {"split": "builtin"})["tasks"]
     assert {one["id"] for one in tasks} == passed

@@ -36,17 +36,16 @@ def runs_in(folder: Path) -> list[str]:
 
 
 def rates(folder: Path) -> dict[str, float]:
-    lines = (folder / "profile.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    return {row["name"]: row["pass_rate"] for row in rows if row["kind"] == "item"}
+    found = json.loads((folder / "profile.json").read_text(encoding="utf-8"))
+    return {row["name"]: row["pass_rate"] for row in found["items"]}
 
 
 def rewrite(folder: Path, **changes: str) -> Path:
     """The profile with fields of its items changed."""
-    rows = [json.loads(line) for line in (folder / "profile.jsonl").read_text().splitlines()]
-    changed = [row | changes if row["kind"] == "item" else row for row in rows]
-    path = folder / "changed.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in changed), encoding="utf-8")
+    found = json.loads((folder / "profile.json").read_text(encoding="utf-8"))
+    path = folder / "changed.json"
+    found["items"] = [row | changes for row in found["items"]]
+    path.write_text(json.dumps(found), encoding="utf-8")
     return path
 
 
@@ -62,8 +61,8 @@ def test_the_rates_are_those_of_the_run(logs: Path) -> None:
 
 
 def test_the_table_shows_the_hardest_and_says_what_is_left(logs: Path) -> None:
-    done = toolhop("profile", *runs_in(logs), "--rows", "2", "--out", "again.jsonl", cwd=logs)
-    assert (logs / "again.jsonl").read_bytes() == (logs / "profile.jsonl").read_bytes()
+    done = toolhop("profile", *runs_in(logs), "--rows", "2", "--out", "again.json", cwd=logs)
+    assert (logs / "again.json").read_bytes() == (logs / "profile.json").read_bytes()
     hardest, *_ = sorted(rates(logs), key=lambda name: (rates(logs)[name], name))
     lines = done.stdout.splitlines()
     assert lines[2].split()[:3] == [hardest, "1", "4"]
@@ -78,24 +77,24 @@ def test_the_table_shows_the_hardest_and_says_what_is_left(logs: Path) -> None:
 
 
 def test_a_file_that_is_there_stays(logs: Path) -> None:
-    before = (logs / "profile.jsonl").read_bytes()
+    before = (logs / "profile.json").read_bytes()
     done = toolhop("profile", *runs_in(logs), "--measure", "official", cwd=logs)
-    assert (done.returncode, (logs / "profile.jsonl").read_bytes()) == (2, before)
-    assert "profile.jsonl is there already" in done.stderr
+    assert (done.returncode, (logs / "profile.json").read_bytes()) == (2, before)
+    assert "profile.json is there already" in done.stderr
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.25, 0.75), (0.0, 0.5), (1.0, 1.0)])
 def test_a_run_plays_the_items_in_the_range(logs: Path, low: float, high: float) -> None:
     wanted = [name for name, rate in rates(logs).items() if low <= rate <= high]
     assert wanted
-    settings = {"pass_rate": f"{low}-{high}", "profile": str(logs / "profile.jsonl")}
+    settings = {"pass_rate": f"{low}-{high}", "profile": str(logs / "profile.json")}
     found = {item.id for item in prepare(settings_of(settings, "a harness")).items}
     assert found == set(wanted)
     assert set(pool_of(settings_of(settings, "a harness")).environments.items) == set(wanted)
 
 
 def test_the_command_says_how_many_and_keeps_the_range(logs: Path, tmp_path: Path) -> None:
-    path, within = logs / "profile.jsonl", [one for one in rates(logs).values() if one > 0.2]
+    path, within = logs / "profile.json", [one for one in rates(logs).values() if one > 0.2]
     done = toolhop(
         "run", "--pass-rate", "0.25-1", "--profile", str(path), "--sandbox", "process",
         "--log-dir", str(tmp_path), "--json",
@@ -112,7 +111,7 @@ def test_the_command_says_how_many_and_keeps_the_range(logs: Path, tmp_path: Pat
 
 def test_limits_and_ids_apply_to_the_selection(logs: Path) -> None:
     """Ids before, a limit after: the first of those in the range, in the data's order."""
-    everything = RunSettings(pass_rate=(0, 1), profile=logs / "profile.jsonl")
+    everything = RunSettings(pass_rate=(0, 1), profile=logs / "profile.json")
     ids = [item.id for item in load("builtin").items[:6]]
     chosen = {"sample_ids": (ids[4], ids[2], "music-1"), "limit": "1"}
     some = everything.model_copy(update=chosen)
@@ -129,7 +128,7 @@ def test_generated_items_are_chosen_by_their_ids(logs: Path) -> None:
 
 
 def test_what_is_refused(logs: Path) -> None:
-    path = logs / "profile.jsonl"
+    path = logs / "profile.json"
     with pytest.raises(BadChoice, match="leaves nothing of 43 items, 6 of which"):
         prepare(RunSettings(pass_rate=(0.01, 0.02), profile=path))
     with pytest.raises(BadChoice, match="--pass-rate was given without --profile"):

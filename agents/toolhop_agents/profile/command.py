@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -17,18 +16,16 @@ from toolhop_agents.table import percent, table_console
 from toolhop_agents.terminal import say, visible
 from toolhop_env.attempt import Attempt
 from toolhop_env.estimates import Estimate
-from toolhop_env.profile import Profile, Rated, to_text
+from toolhop_env.profile import PROFILE, Profile, Rated
 from toolhop_env.profile import profile as profiled
 from toolhop_env.trace import Trace
 from toolhop_tools.errors import counted
-
-MEANS = ("calls", "failed calls", "tokens", "cost, USD")
 
 
 # fmt: off
 @click.command(context_settings={"show_default": True})
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), default=Path("profile.jsonl"),
+@click.option("--out", type=click.Path(path_type=Path), default=Path("profile.json"),
               help="The file, for --profile of `toolhop run`.")
 @click.option("--measure", default="",
               help="What passes an episode, such as official.  [default: the benchmark's leading "
@@ -55,9 +52,9 @@ def profile(
     """
     check_free([out], overwrite)
     found = profiled(_episodes(runs, mode), measure)
-    write_text(out, to_text(found), overwrite=overwrite)
+    write_text(out, PROFILE.dump_json(found).decode() + "\n", overwrite=overwrite)
     if as_json:
-        write_json(asdict(found))
+        write_json(PROFILE.dump_python(found, mode="json"))
     else:
         _print(found, rows)
     say(f"profile: {out}")
@@ -77,8 +74,8 @@ def _print(found: Profile, rows: int) -> None:
         if number:
             console.print()
         table = StackedTable(kind, framed=False)
-        names = ("items", "tries", f"{found.header.measure}, %", *MEANS)
-        table.add_columns(*names, right=True)
+        table.add_columns("items", "tries", f"{found.measure}, %", "calls", "failed calls",
+                          "tokens", "cost, USD", right=True)  # fmt: skip
         for one in these[:rows]:
             table.add_row(visible(one.name), *_cells(one))
         console.print(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from toolhop_env.profile import from_text
+from toolhop_env.profile import PROFILE
 from toolhop_tools import regular
 from toolhop_tools.errors import BadChoice, DataError, counted, why
 from toolhop_tools.load import select
@@ -37,10 +37,10 @@ def rated(
         raise BadChoice(f"--{given} was given without --{lacks}", fix=f"give --{lacks} too")
     low, high = pass_rate
     try:
-        found = from_text(regular.content(profile, below=0).decode(), str(profile))
-    except (OSError, UnicodeDecodeError) as error:
+        found = PROFILE.validate_json(regular.content(profile, below=0))
+    except (OSError, ValueError) as error:
         fix = "give a file that `toolhop profile` wrote"
-        raise DataError(f"the profile {profile} cannot be read: {why(error)}", fix=fix) from error
+        raise DataError(f"{profile} cannot be read as a profile: {why(error)}", fix=fix) from error
     chosen = by_id(select(data, sample_ids=sample_ids))
     known = {one.name: one for one in found.items if one.pass_rate is not None}
     rates = {name: known[name].pass_rate for name in chosen if name in known}
@@ -51,7 +51,7 @@ def rated(
             f"{len(rates)} of which {profile} rates",
             fix="give another range, or profile a run with more --epochs",
         )
-    as_is = found.header.group.perturbation == "as-is"  # else no item was played as it stands
+    as_is = found.group.perturbation == "as-is"  # else no item was played as it stands
     stale = [name for name in within if as_is and known[name].item_digest != chosen[name].digest]
     if stale:
         raise BadChoice(
