@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from toolhop_env.attempt import Attempt
-from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
 from toolhop_env.estimates import figures_of
 from toolhop_env.measures import CONDUCT, Measure, Unit
@@ -58,7 +57,7 @@ class Profile:
     group: Group
     """What all episodes have in common."""
     measure: str
-    """Measure whose mean is the pass rate."""
+    """The benchmark's leading measure, whose mean is the pass rate."""
     items: tuple[Rated, ...]
     """Hardest first, as are the tools; at the end those without a pass rate."""
     tools: tuple[Rated, ...]
@@ -68,15 +67,15 @@ class Profile:
 PROFILE = TypeAdapter(Profile)
 
 
-def profile(episodes: Iterable[tuple[Attempt, Trace]], measure: str = "") -> Profile:
+def profile(episodes: Iterable[tuple[Attempt, Trace]]) -> Profile:
     """Return the profile of episodes, which are taken one at a time.
 
     Args:
         episodes: the attempts that count (`toolhop_env.attempt.counting`), each with its trace.
-        measure: one of the benchmark's measures of right answers; the leading one if empty.
 
     Raises:
-        BadChoice: there is no such measure or no episode, or the settings of episodes differ.
+        BadChoice: there is no episode, their settings differ, or the benchmark's leading measure is
+            not a share.
     """
     groups, digests = dict[Group, None](), dict[str, str]()
     added, offering = dict[tuple[object, ...], ItemSums](), defaultdict[str, set[str]](set)
@@ -92,7 +91,9 @@ def profile(episodes: Iterable[tuple[Attempt, Trace]], measure: str = "") -> Pro
             calls[call.raw.name] += 1
             failed[call.raw.name] += call.error is not None
     group = _only(list(groups))
-    rate = _rate(named(group.benchmark), measure)
+    rate = replace(named(group.benchmark).lead, mean_of=())  # a plain mean over episodes
+    if rate.unit is not Unit.SHARE:
+        raise BadChoice(f"{rate.name} is no share, and so no pass rate", fix="give other runs")
     by_item = {one.item: one for one in added.values()}
     items = []
     for name, sums in by_item.items():
@@ -123,18 +124,6 @@ def _only(groups: Sequence[Group]) -> Group:
                 fix="give runs of one agent and setting, or choose a mode by --mode",
             )
     return groups[0]
-
-
-def _rate(benchmark: Benchmark, name: str) -> Measure:
-    """Return the measure of the pass rate, as a plain mean over episodes."""
-    shares = {one.name: one for one in benchmark.answer_measures if one.unit is Unit.SHARE}
-    found = shares.get(name or benchmark.lead.name)
-    if found is None:
-        raise BadChoice(
-            f"{name or benchmark.lead.name!r} is no share of right answers in {benchmark.title}",
-            fix=f"give one of {', '.join(shares)}",
-        )
-    return replace(found, mean_of=())
 
 
 def _offered(trace: Trace) -> set[str]:

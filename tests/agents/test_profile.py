@@ -78,7 +78,7 @@ def test_the_table_shows_the_hardest_and_says_what_is_left(logs: Path) -> None:
 
 def test_a_file_that_is_there_stays(logs: Path) -> None:
     before = (logs / "profile.json").read_bytes()
-    done = toolhop("profile", *runs_in(logs), "--measure", "official", cwd=logs)
+    done = toolhop("profile", *runs_in(logs), cwd=logs)
     assert (done.returncode, (logs / "profile.json").read_bytes()) == (2, before)
     assert "profile.json is there already" in done.stderr
 

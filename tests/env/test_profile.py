@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from tests.env.made import called, finished
 from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.levels import Template
-from toolhop_env.measures import Measure
 from toolhop_env.profile import PROFILE, Profile, profile
+from toolhop_env.score import Score
 from toolhop_env.statistics.wilson import wilson
 from toolhop_env.trace import Ended, Ending, ToolsChanged, Trace
 from toolhop_env.verdicts import ErrorCode
@@ -29,8 +29,8 @@ def played(item: str, text: str = RIGHT, *, failed: bool = False, **changes: Any
     )
 
 
-def of(*traces: Trace, measure: str = "") -> Profile:
-    return profile(((attempt_of(trace), trace) for trace in traces), measure)
+def of(*traces: Trace) -> Profile:
+    return profile((attempt_of(trace), trace) for trace in traces)
 
 
 def test_items_have_their_own_figures_hardest_first() -> None:
@@ -80,17 +80,6 @@ def test_an_errored_episode_is_no_try_and_its_item_stays() -> None:
     assert {(one.name, one.calls) for one in found.tools} == {("born", 2.0), ("minus", 0.0)}
 
 
-def test_another_measure_passes() -> None:
-    right_without_tag = "It is 36."
-    strict, official = (
-        of(played("one", right_without_tag), measure=name).items[0].pass_rate
-        for name in ("strict", "official")
-    )
-    assert (strict, official) == (0.0, 1.0)
-    with pytest.raises(BadChoice, match=r"(?s)'turns' is no share .* strict, official"):
-        of(played("one"), measure="turns")
-
-
 def test_the_file_is_read_as_it_was_written() -> None:
     feedback = Template("mine", "Failed: {message}")
     found = of(played("one", feedback=feedback), played("tüv", WRONG, feedback=feedback))
@@ -133,10 +122,11 @@ def test_families_are_the_draws_of_a_tool() -> None:
     assert (together.low, together.high) == wilson(1.0, 1)
 
 
-def test_a_mean_of_halves_is_a_plain_mean_here() -> None:
+def test_a_measure_that_is_a_mean_of_halves_is_a_plain_mean_here() -> None:
     """Of a group of solvable items alone there is a rate, as `decided` of scenarios has none."""
-    from toolhop_env.benchmarks import named
-    from toolhop_env.profile import _rate
-
-    found: Measure = _rate(named("scenarios"), "")
-    assert (found.name, found.mean_of) == ("decided", ())
+    trace = played("one")
+    one = attempt_of(trace)
+    assert one.score is not None
+    decided = Score(one.score.conduct, {"decided": (1.0, 1.0)})
+    found = profile([(replace(one, benchmark="scenarios", verdict=decided), trace)])
+    assert (found.measure, found.items[0].pass_rate) == ("decided", 1.0)

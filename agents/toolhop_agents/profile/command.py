@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -14,11 +14,9 @@ from toolhop_agents.export.files import check_free, write_text
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import percent, table_console
 from toolhop_agents.terminal import say, visible
-from toolhop_env.attempt import Attempt
 from toolhop_env.estimates import Estimate
 from toolhop_env.profile import PROFILE, Profile, Rated
 from toolhop_env.profile import profile as profiled
-from toolhop_env.trace import Trace
 from toolhop_tools.errors import counted
 
 
@@ -27,9 +25,6 @@ from toolhop_tools.errors import counted
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=Path("profile.json"),
               help="The file, for --profile of `toolhop run`.")
-@click.option("--measure", default="",
-              help="What passes an episode, such as official.  [default: the benchmark's leading "
-              "measure]")
 @click.option("--mode", help="Profile only the episodes in this mode.")
 @click.option("--rows", type=Whole(min=0), default=20,
               help="Rows shown of each table, hardest first; the file has all.")
@@ -37,21 +32,23 @@ from toolhop_tools.errors import counted
 @table_format
 @json_option
 def profile(
-    runs: Sequence[Path], out: Path, measure: str, mode: str | None, rows: int,
-    overwrite: bool, as_json: bool,
+    runs: Sequence[Path], out: Path, mode: str | None, rows: int, overwrite: bool, as_json: bool,
 ) -> None:
     """Write how often an agent passes each item of RUNS, with its calls, tokens and cost.
 
-    RUNS have one agent and setting; play with --epochs for several tries at each item. A tool's
-    figures are over the episodes that offer it, and its calls are its own. Figures are means per
-    episode, with 95 % intervals: over an item's tries, or over a tool's items. Errored episodes
-    are left out.
+    RUNS have one agent and setting; play with --epochs for several tries at each item. To pass is
+    the benchmark's leading measure. A tool's figures are over the episodes that offer it, and its
+    calls are its own. Figures are means per episode, with 95 % intervals: over an item's tries, or
+    over a tool's items. Errored episodes are left out.
 
     `toolhop run --profile FILE --pass-rate 0.2-0.8` plays the items that are neither hopeless nor
     solved.
     """
     check_free([out], overwrite)
-    found = profiled(_episodes(runs, mode), measure)
+    found = profiled(
+        (one, store.trace(one))
+        for _, store in opened(runs) for one in store.results() if mode in (None, one.mode)
+    )
     write_text(out, PROFILE.dump_json(found).decode() + "\n", overwrite=overwrite)
     if as_json:
         write_json(PROFILE.dump_python(found, mode="json"))
@@ -59,13 +56,6 @@ def profile(
         _print(found, rows)
     say(f"profile: {out}")
 # fmt: on
-
-
-def _episodes(runs: Sequence[Path], mode: str | None) -> Iterator[tuple[Attempt, Trace]]:
-    for _, store in opened(runs):
-        for one in store.results():
-            if mode in (None, one.mode):
-                yield one, store.trace(one)
 
 
 def _print(found: Profile, rows: int) -> None:
