@@ -61,7 +61,7 @@ WITHIN_AGENTS = (
         "tool_tests",
         "pytest_plugin",
     },
-    {"certify", "check", "cli", "data", "facade", "worlds"},
+    {"certify", "check", "cli", "data", "facade", "profile", "worlds"},
     {"__main__"},
 )
 """Parts of `toolhop_agents`, each importing none of a later group. What shows figures (`table`,

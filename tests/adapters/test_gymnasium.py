@@ -44,6 +44,19 @@ def test_the_scores_of_a_run(env: Any, tmp_path: Path) -> None:
         assert played(item, first, step) == score.value("strict"), item
 
 
+def test_the_components_of_a_reward_are_in_the_info() -> None:
+    env = gymnasium.make(ID, sandbox="process", weights={"official": 1, "failed_call": -0.5})
+    env.reset(options={"item": "geography-1"})
+    wrong = "Thought: go\nAction: no_such_tool\nAction Input: {}"
+    _, reward, _, _, told = env.step(wrong)
+    assert (reward, told["only_failed"]) == (-0.5, True)
+    assert told["components"] == {"milestones": 0, "failed_call": 1}
+    _, reward, _, _, told = env.step("<answer>none</answer>")
+    assert (reward, told["only_failed"]) == (0, False)
+    assert told["components"].items() >= {"official": 0, "strict": 0, "hops_solved": 0}.items()
+    env.close()
+
+
 def test_a_vector_of_them_has_one_sandbox() -> None:
     from toolhop_agents.adapters import gymnasium_env
 
@@ -54,6 +67,7 @@ def test_a_vector_of_them_has_one_sandbox() -> None:
     _, rewards, over, _, told = vector.step(("<answer>none</answer>",) * 3)
     assert (list(rewards), list(over)) == ([0.0] * 3, [True] * 3)
     assert list(told["ending"]) == ["answered"] * 3
+    assert list(told["components"]["strict"]) == [0.0] * 3
     vector.close()
     assert not gymnasium_env._POOLS
 

@@ -27,7 +27,7 @@ from toolhop_agents.environment.plain import PlainEnvironments
 from toolhop_agents.environment.reward import Unscored
 from toolhop_agents.models.wire_reading import messages_from_wire, tools_from_wire
 from toolhop_agents.runs.settings import RunSettings
-from toolhop_env.messages import AssistantMessage, Message, Reply
+from toolhop_env.messages import AssistantMessage, Message, RawCall, Reply
 from toolhop_env.reading import CallFormat
 from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_tools.load import load
@@ -168,6 +168,33 @@ def test_calls_as_text(server: str, tmp_path: Path) -> None:
     with Heard(server) as one:
         found = {item: one.play(item, call_format=CallFormat.TEXT) for item in expected}
     assert found == {item: score.value("strict") for item, score in expected.items()}
+
+
+def test_the_components_of_a_reward_go_over_the_wire() -> None:
+    flags = ("--reward", "official=1", "--reward", "failed_call=-0.5")
+    with served(*flags) as address, Heard(address) as one:
+        one.reset(item="geography-1")
+        result = one.step(Reply(calls=(RawCall("1", "no_such_tool", "{}"),)))
+        assert (result.reward, result.observation["only_failed"]) == (-0.5, True)
+        assert result.observation["components"] == {"milestones": 0, "failed_call": 1}
+        result = one.step(Reply("<answer>none</answer>"))
+        assert (result.reward, result.observation["only_failed"]) == (0, False)
+        found = result.observation["components"]
+        assert found.items() >= {"official": 0, "strict": 0, "hops_solved": 0}.items()
+
+
+def test_a_range_of_pass_rates_selects_the_items(tmp_path: Path) -> None:
+    run_scores(tmp_path, limit="6")
+    (run,) = map(str, tmp_path.glob("2*"))
+    path = tmp_path / "profile.json"
+    toolhop = str(Path(sys.executable).with_name("toolhop"))
+    subprocess.run([toolhop, "profile", run, "--out", str(path)], check=True, capture_output=True)
+    items = json.loads(path.read_text(encoding="utf-8"))["items"]
+    passed = {one["name"] for one in items if one["pass_rate"] == 1}
+    with served("--profile", str(path), "--pass-rate", "0.5-1") as address:
+        tasks = ask(address, "/toolhop/tasks", {"split": "builtin"})["tasks"]
+    assert {one["id"] for one in tasks} == passed
+    assert 0 < len(passed) <= 6
 
 
 def test_nothing_of_the_gold_goes_over_the_wire(server: str) -> None:

@@ -18,7 +18,15 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from tests.adapters.played import AGENT, run_scores, said
-from toolhop_agents.adapters.trl_rollout import REWARD, Rollout, Written, play, rollout_func, rows
+from toolhop_agents.adapters.trl_rollout import (
+    REWARD,
+    Rollout,
+    Written,
+    component_rewards,
+    play,
+    rollout_func,
+    rows,
+)
 from toolhop_agents.adapters.trl_rollout import reward as reward_of
 from toolhop_agents.environment.plain import PlainEnvironments
 from toolhop_agents.environment.tokens import TokenizedEpisode, tagged_calls
@@ -190,6 +198,48 @@ def check_aligned(rollout: Rollout, policy: Policy) -> None:
     assert rollout.logprobs == [-0.5 * one for one in rollout.env_mask]
 
 
+def test_rewards_stand_at_the_last_tokens_of_their_turns(
+    tokenizer: PreTrainedTokenizerFast,
+) -> None:
+    """Of steps and of the episode, from the same rollouts."""
+    weights = {"strict": 1, "milestones": 0.5, "failed_call": -0.25}
+    settings = RunSettings(data="builtin", sandbox="process", limit="6")
+    with PlainEnvironments(settings, reward=weights, most=6) as pool:
+        found = play(pool, list(pool.items), tokenizer, Policy(tokenizer))
+        reward = pool.environments.reward
+    for one in found:
+        assert one.step_rewards is not None
+        assert len(one.step_rewards) == len(one.completion_ids)
+        assert sum(one.step_rewards) == pytest.approx(one.reward)
+        mask = [*one.env_mask, 0]
+        ends = [at for at in range(len(mask) - 1) if mask[at] > mask[at + 1]]
+        assert [one.step_rewards[at] for at in ends] == reward.by_turn(one.trace)
+        assert all(not worth for at, worth in enumerate(one.step_rewards) if at not in ends)
+        weighed = sum(reward.weights[name] * value for name, value in one.components.items())
+        assert weighed == pytest.approx(one.reward)
+    assert any(one.components["failed_call"] for one in found)
+
+
+def test_turns_of_failed_calls_can_be_masked(
+    pool: PlainEnvironments, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    items = [item.id for item in BUILTIN.items[:8]]
+    plain = play(pool, items, tokenizer, Policy(tokenizer))
+    masked = play(pool, items, tokenizer, Policy(tokenizer), mask_failed=True)
+    left_out = 0
+    for before, after in zip(plain, masked, strict=True):
+        assert (before.completion_ids, before.reward) == (after.completion_ids, after.reward)
+        failed = [
+            bool(mine) and all(call.error for call in mine)
+            for turn in range(1, len(before.trace.replies) + 1)
+            for mine in [[call for call in before.trace.calls if call.turn == turn]]
+        ]
+        kept = [turn for turn, fails in zip(turns(before), failed, strict=True) if not fails]
+        assert turns(after) == kept
+        left_out += sum(failed)
+    assert left_out > 3
+
+
 def test_the_tokens_are_those_of_the_whole_conversation(
     pool: PlainEnvironments, tokenizer: PreTrainedTokenizerFast
 ) -> None:
@@ -352,9 +402,13 @@ def test_a_step_of_grpo(
         assert fields[REWARD] == reward_of(completions, **fields) == [0.0] * len(completions)
         return [float(number) for number in range(len(completions))]
 
+    components, weights = component_rewards(pool)
+    names = [one.__name__ for one in components]
+    assert dict(zip(names, weights, strict=True)) == pool.environments.reward.weights
+
     trainer = trl.GRPOTrainer(
         model,
-        reward_funcs=[reward_of, apart],
+        reward_funcs=[reward_of, apart, *components],
         rollout_func=kept,
         processing_class=tokenizer,
         train_dataset=Dataset.from_list(rows(pool)[:2]),
@@ -362,6 +416,7 @@ def test_a_step_of_grpo(
             output_dir=str(tmp_path), max_steps=1, per_device_train_batch_size=2,
             num_generations=2, max_completion_length=12, learning_rate=0.01, use_cpu=True,
             bf16=False, report_to=[], disable_tqdm=True, save_strategy="no",
+            reward_weights=[0, 1, *weights],
         ),
     )  # fmt: skip
     trainer.train()
@@ -374,6 +429,7 @@ def test_a_step_of_grpo(
         text = tokenizer.decode([one for one, mine in zip(ids, mask, strict=True) if not mine])
         assert "There is no tool" in text
     assert any(not torch.equal(before[name], one) for name, one in model.named_parameters())
-    assert trainer.state.log_history[0]["completions/mean_length"] == pytest.approx(
-        sum(map(sum, output["env_mask"])) / 2
-    )
+    told = trainer.state.log_history[0]
+    assert told["rewards/failed_call/mean"] == 2
+    assert told["rewards/strict/mean"] == told["rewards/milestones/mean"] == 0
+    assert told["completions/mean_length"] == pytest.approx(sum(map(sum, output["env_mask"])) / 2)

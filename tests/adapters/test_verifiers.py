@@ -89,7 +89,10 @@ def test_the_scores_of_a_run_item_by_item(tmp_path: Path) -> None:
         trace = found[item]
         assert trace["errors"] == []
         assert trace["rewards"]["toolhop"]["score"] == before.value("strict"), item
-        wanted: dict[str, float] = {}
+        wanted: dict[str, float] = {
+            "milestones": before.value("hops_solved") or 0,
+            "failed_call": before.conduct.failed_calls,
+        }
         for one in named("toolhop").measures:
             if (parts := one.of(before)) is not None:
                 wanted |= {one.name: parts[0]} | (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import as_offered, respond
 from toolhop_env.benchmarks import named
 from toolhop_env.episode import Episode
-from toolhop_env.messages import Reply, ToolMessage, UserMessage
+from toolhop_env.messages import RawCall, Reply, ToolMessage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Errored, Score
 from toolhop_env.trace import Ended, Ending, Trace
@@ -144,6 +145,65 @@ def test_rewards() -> None:
         assert [step.reward for step in steps] == pytest.approx([0.5 / hops] * hops + [-hops - 1.0])
     with pytest.raises(BadChoice, match="'nothing', which is no measure of ToolHop"):
         Reward.of(benchmark, {"nothing": 1})
+
+
+def test_a_reward_keeps_its_components(pool: PlainEnvironments) -> None:
+    """Weighted, they are the reward of the step; over the steps, that of the episode and turns."""
+    item, environment, reward = pool.items[ITEM], pool.environment(), pool.environments.reward
+    steps = play(environment, item, "repairing:0.7", CallFormat.NATIVE)
+    verdict, trace = environment.verdict, environment.trace
+    assert isinstance(verdict, Score)
+    assert verdict.conduct.failed_calls
+    assert reward.weights["hops_solved"] == 0
+    for step in steps:
+        weighed = sum(reward.weights[name] * one for name, one in step.components.items())
+        assert step.reward == pytest.approx(weighed)
+    assert [step.reward for step in steps] == pytest.approx(reward.by_turn(trace))
+    whole = reward.components(Trace(trace.events[:1]), trace)
+    for name in ("milestones", "failed_call"):
+        assert whole[name] == pytest.approx(sum(step.components[name] for step in steps))
+    assert (
+        whole["milestones"] == verdict.value("hops_solved") == steps[-1].components["hops_solved"]
+    )
+    assert whole["failed_call"] == verdict.conduct.failed_calls
+    assert all(set(step.components) == {"milestones", "failed_call"} for step in steps[:-1])
+    known = {name for name in verdict.values if verdict.value(name) is not None}
+    assert set(whole) == known | {"milestones", "failed_call"}
+
+
+def test_the_rewards_of_turns_sum_to_the_episodes_where_it_was_stopped(
+    pool: PlainEnvironments,
+) -> None:
+    environment, reward = pool.environment(), pool.environments.reward
+    environment.reset(ITEM)
+    environment.step(CallOf("no_such_tool", {}))
+    environment.step(CallOf("no_such_tool", {}))
+    environment.close()
+    assert reward.by_turn(environment.trace) == [-0.25, -0.25]
+    assert reward.of_episode(environment.trace) == -0.5
+
+
+def test_a_measure_without_a_value_is_no_component() -> None:
+    """One with weight is 0 then, as in the sum."""
+    with PlainEnvironments(PROCESS, reward={"instance_error": 1}) as pool:
+        environment = pool.environment()
+        environment.reset(ITEM)
+        found = environment.step("an answer without a call").components
+        assert found["instance_error"] == 0
+        assert "chain_at_place" not in found
+        assert found["strict"] == 0
+
+
+def test_a_turn_of_failed_calls_alone(pool: PlainEnvironments) -> None:
+    environment, item = pool.environment(), pool.items[ITEM]
+    assert item.hops[0].gold is not None
+    right = RawCall("1", item.hops[0].tool.name, json.dumps(dict(item.hops[0].gold.arguments)))
+    wrong = RawCall("2", "no_such_tool", "{}")
+    for calls, expected in (((wrong, wrong), True), ((right, wrong), False), ((right,), False)):
+        environment.reset(ITEM)
+        assert environment.step(Reply("", calls)).only_failed is expected
+    environment.step(Reply("", (wrong,)))
+    assert not environment.step("an answer").only_failed
 
 
 @pytest.mark.parametrize("weight", [float("nan"), float("-inf"), "much", None, 10**400])

@@ -25,8 +25,8 @@ KINDS = {
 TEXTS = {"--temperature", "--max-tokens", "--out"}
 """Where a command takes a word as well: none, or - for standard output."""
 WRITERS = {
-    "data card", "data export", "data schema", "export", "judge-check", "perturb", "report",
-    "worlds make",
+    "data card", "data export", "data schema", "export", "judge-check", "perturb", "profile",
+    "report", "worlds make",
 }  # fmt: skip
 """Commands that write a file whose name is given. Those that append, resume or make a new folder
 are no such: they never replace anything."""
@@ -103,7 +103,7 @@ def test_a_name_means_the_same_in_all_commands() -> None:
 @pytest.mark.parametrize(
     ("argument", "holders"),
     [("data", set[str]()), ("runs", {"score", "compare", "explain", "judge-check", "diagnose",
-                                     "export", "report"})],
+                                     "export", "profile", "report"})],
 )  # fmt: skip
 def test_what_is_worked_on_is_given_in_one_way(argument: str, holders: set[str]) -> None:
     found = {path for path, one in commands() for part in one.params

@@ -109,13 +109,16 @@ class ToolHopEnv(gymnasium.Env[str, str]):
         return _text(self._seat.reset(item, **given)), {"item": item}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take a turn. Raises the same as `toolhop_agents.environment.core.Environment.step`."""
+        """Take a turn. The info has the `Step`'s ``components``, ``only_failed`` and, at the end,
+        ``ending``. Raises the same as `toolhop_agents.environment.core.Environment.step`.
+        """
         if self._seat is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
         step = self._seat.step(action)
         over = step.done and not step.truncated
+        info = {"components": dict(step.components), "only_failed": step.only_failed}
         ending = {"ending": step.ending.value} if step.ending is not None else {}
-        return _text(step.observation), step.reward, over, step.truncated, ending
+        return _text(step.observation), step.reward, over, step.truncated, info | ending
 
     def close(self) -> None:
         """Close the episode, and the sandbox with the last environment of these settings."""

@@ -68,6 +68,12 @@ class TurnObservation(Observation):
     )
     ending: str | None = Field(default=None, description="Why the episode is over.")
     truncated: bool = Field(default=False, description="Whether a limit ended it.")
+    components: dict[str, float] = Field(
+        default_factory=dict, description="What the reward is a weighted sum of, by name."
+    )
+    only_failed: bool = Field(
+        default=False, description="Whether the turn had calls, and all of them failed."
+    )
 
 
 class EpisodeState(State):
@@ -148,6 +154,7 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         found = _observation(step.observation)
         found.reward, found.done = step.reward, step.done
         found.ending, found.truncated = step.ending, step.truncated
+        found.components, found.only_failed = dict(step.components), step.only_failed
         return found
 
     @property

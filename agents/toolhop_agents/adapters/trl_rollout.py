@@ -30,12 +30,13 @@ from toolhop_env.trace import Trace
 from toolhop_tools.errors import BadChoice
 
 REWARD = "toolhop_reward"
-"""Key under which `rollout_func` returns the episodes' rewards."""
+"""Key under which `rollout_func` returns the episodes' rewards; of a component, ``REWARD_NAME``."""
 
 Written: TypeAlias = tuple[Sequence[int], Sequence[float] | None]
 """The tokens of a model's turn, including the one that ends it, and their log-probabilities."""
 Generate: TypeAlias = Callable[[list[list[int]]], Sequence[Written]]
 """Generates one turn for each of several tokenized conversations."""
+RewardFunction: TypeAlias = Callable[..., list[float | None]]
 Read: TypeAlias = Callable[[Reply], Reply]
 """Finds native calls in a reply whose content is the model's whole output without thoughts."""
 
@@ -54,6 +55,10 @@ class Rollout:
     """0.0 for tokens not written by the model; None if the model's are unknown."""
     reward: float | None
     """None if the episode errored or needs a judge, so that nothing can be learned from it."""
+    step_rewards: list[float] | None
+    """Each turn's reward at its last token, 0.0 at all others: they sum to `reward`."""
+    components: dict[str, float]
+    """What the reward is a weighted sum of (`Reward.components`); empty without a reward."""
     trace: Trace
     """The trace, gold answer included."""
 
@@ -63,10 +68,12 @@ class _Seat:
 
     def __init__(
         self, pool: PlainEnvironments, tokenizer: Tokenizer, read: Read, ends: Sequence[int],
-        most_tokens: int | None, changes: dict[str, Any], item: str,
+        most_tokens: int | None, mask_failed: bool, changes: dict[str, Any], item: str,
     ) -> None:  # fmt: skip
         self.item, self._pool = item, pool
-        self._read, self._most_tokens = read, most_tokens
+        self._read, self._most_tokens, self._mask_failed = read, most_tokens, mask_failed
+        self._ends: list[int] = []
+        """Number of tokens after the prompt at the end of each turn."""
         self._environment: PlainEnvironment = pool.environment()
         seen = self._environment.reset(item, **changes)
         self._native = self._environment.trace.started.call_format is CallFormat.NATIVE
@@ -80,6 +87,7 @@ class _Seat:
     def take(self, written: Written) -> None:
         """Process the model's turn, and add the feedback to the tokens."""
         ids, logprobs = written
+        begin = len(self.tokens.completion_ids)
         reply = self.tokens.wrote(ids, logprobs)
         try:
             read = replace(self._read(reply), thoughts=reply.thoughts) if self._native else reply
@@ -93,6 +101,9 @@ class _Seat:
             self.over = True
             return
         self.over = step.done
+        self._ends.append(begin + len(ids))
+        if self._mask_failed and step.only_failed:
+            self.tokens.env_mask[begin:] = [0] * len(ids)
         if not self.over:
             new = step.observation.messages
             said = self._environment.conversation[-len(new) - 1]
@@ -117,16 +128,19 @@ class _Seat:
     def rollout(self) -> Rollout:
         """Return the finished rollout."""
         tokens, trace = self.tokens, self._environment.trace
-        return Rollout(
-            self.item, tokens.prompt_ids, tokens.completion_ids, tokens.env_mask,
-            tokens.logprobs, self._worth(trace), trace,
-        )  # fmt: skip
-
-    def _worth(self, trace: Trace) -> float | None:
+        reward, steps = self._pool.environments.reward, [0.0] * len(tokens.completion_ids)
         try:
-            return self._pool.environments.reward.of_episode(trace)
+            components = reward.components(Trace(trace.events[:1]), trace)
+            for end, worth in zip(self._ends, reward.by_turn(trace), strict=True):
+                if end:
+                    steps[end - 1] += worth
         except Unscored:
-            return None
+            components = None
+        return Rollout(
+            self.item, tokens.prompt_ids, tokens.completion_ids, tokens.env_mask, tokens.logprobs,
+            None if components is None else reward.total(components),
+            None if components is None else steps, components or {}, trace,
+        )  # fmt: skip
 
 
 def play(
@@ -138,6 +152,7 @@ def play(
     read: Read = tagged_calls,
     ends: Sequence[int] = (),
     most_tokens: int | None = None,
+    mask_failed: bool = False,
     **changes: Any,  # noqa: ANN401 -- as `Environment.reset`
 ) -> list[Rollout]:
     """Play an episode of each item, in batches of the pool's size. Items may be repeated.
@@ -152,6 +167,7 @@ def play(
         ends: tokens that end a turn; by default the tokenizer's own.
         most_tokens: maximum number of tokens after the prompt. Feedback that would reach it ends
             the episode as stopped; the model's last turn may exceed it.
+        mask_failed: mask turns whose calls all failed: nothing is learned from writing them.
         changes: settings of these episodes.
 
     Raises:
@@ -163,7 +179,7 @@ def play(
     """
     found: list[Rollout] = []
     most = pool.environments.most
-    seat = partial(_Seat, pool, tokenizer, read, ends, most_tokens, changes)
+    seat = partial(_Seat, pool, tokenizer, read, ends, most_tokens, mask_failed, changes)
     for begin in range(0, len(items), most):
         found += _together(seat, items[begin : begin + most], generate)
     return found
@@ -202,11 +218,29 @@ def reward(completions: Sequence[Any], **fields: Any) -> list[float | None]:  # 
     return list(fields[REWARD])
 
 
+def component_rewards(pool: PlainEnvironments) -> tuple[list[RewardFunction], list[float]]:
+    """Return ``reward_funcs`` and ``reward_weights`` for `GRPOTrainer`, one for each component.
+
+    Their weighted sum is that of `reward`, and the trainer reports each by its name.
+    """
+    weights = pool.environments.reward.weights
+
+    def of(name: str) -> RewardFunction:
+        def component(completions: Sequence[Any], **fields: Any) -> list[float | None]:  # noqa: ANN401 -- as `reward`
+            return list(fields[f"{REWARD}_{name}"])
+
+        component.__name__ = name
+        return component
+
+    return [of(name) for name in weights], [*weights.values()]
+
+
 def rollout_func(
     pool: PlainEnvironments,
     *,
     read: Read = tagged_calls,
     most_tokens: int | None = None,
+    mask_failed: bool = False,
     **changes: Any,  # noqa: ANN401 -- as `Environment.reset`
 ) -> Callable[[list[str], Any], dict[str, Any]]:
     """Return a function for ``GRPOTrainer(rollout_func=...)`` that plays each prompt, an item's id,
@@ -226,7 +260,8 @@ def rollout_func(
         found = play(
             pool, prompts, trainer.processing_class, generate, read=read,
             ends=trainer.eos_token_ids,
-            most_tokens=most_tokens or trainer.max_completion_length, **changes,
+            most_tokens=most_tokens or trainer.max_completion_length, mask_failed=mask_failed,
+            **changes,
         )  # fmt: skip
         known = all(one.logprobs is not None for one in found)
         return {
@@ -235,6 +270,10 @@ def rollout_func(
             "logprobs": [one.logprobs for one in found] if known else None,
             "env_mask": [one.env_mask for one in found],
             REWARD: [one.reward for one in found],
+            **{
+                f"{REWARD}_{name}": [one.components.get(name) for one in found]
+                for name in pool.environments.reward.weights
+            },
         }
 
     return roll

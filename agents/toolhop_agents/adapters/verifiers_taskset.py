@@ -22,7 +22,7 @@ from toolhop_agents.adapters.options import settings_of
 from toolhop_agents.adapters.shared import SharedPool, pool_of
 from toolhop_agents.adapters.verifiers_tools import ItemTools, ToolsState
 from toolhop_agents.environment.core import EpisodeLost
-from toolhop_agents.environment.reward import FAILED_CALL, Reward
+from toolhop_agents.environment.reward import Reward
 from toolhop_agents.prompts import TemplateError
 from toolhop_agents.react import play
 from toolhop_agents.runs.unit import WorkUnit, setting
@@ -270,17 +270,16 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
 
     @vf.metric
     async def measures(self, trace: vf.Trace) -> dict[str, float]:
-        """Return every measure that has a figure, of the benchmark and of the reward. Measures
-        that are not binary have two entries, the second named ``..._of``: verifiers averages
-        each metric, and the ratio of these two means is our figure, a ratio of sums.
+        """Return every component of the reward that has a figure. Measures that are not binary
+        have two entries, the second named ``..._of``: verifiers averages each metric, and the
+        ratio of these two means is our figure, a ratio of sums.
         """
         whole = trace_of(trace)
         verdict, reward = benchmarks.score(whole), self.shared.reward
         if isinstance(verdict, Errored):
             return {}
         asked = dict.fromkeys((*reward.benchmark.measures, *(one for one, _ in reward.measures)))
-        failed = float(sum(one.error is not None for one in whole.tool_calls))
-        found = {FAILED_CALL: failed} if reward.failed_call else {}
+        found = reward.along(whole)
         for one in asked:
             if (parts := one.of(verdict)) is not None:
                 found[one.name] = parts[0]

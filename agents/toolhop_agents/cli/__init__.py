@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "List signs that the harness, not the model, is at fault.",
     ),
     "why": ("why.command", "Find the step that lost an episode, by repairing it."),
+    "profile": ("profile.command", "Measure how hard each item and tool is for an agent."),
     "export": (
         "export.command",
         "Write runs as parquet, a Hugging Face data set, Inspect logs or chats.",

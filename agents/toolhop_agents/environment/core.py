@@ -14,14 +14,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from uuid import uuid4
 
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.call_formats import shown
 from toolhop_agents.environment.changes import changed, check_template
-from toolhop_agents.environment.reward import Reward
+from toolhop_agents.environment.reward import Reward, only_failed
 from toolhop_agents.runs.job import prepare
 from toolhop_agents.runs.means import open_stand_ins, sandbox_of
 from toolhop_agents.runs.settings import RunSettings
@@ -73,6 +73,10 @@ class Step:
     reward: float
     ending: Ending | None
     """Why the episode ended; None if it has not."""
+    components: Mapping[str, float] = field(default_factory=dict)
+    """What the reward is a weighted sum of; see `Reward.components`."""
+    only_failed: bool = False
+    """Whether the action had calls, and all of them failed."""
 
     @property
     def done(self) -> bool:
@@ -317,8 +321,10 @@ class Environment:
             ) from error
         if episode.ending is not None:
             await self._leave()
-        reward = self._pool.reward.of_step(before, episode.trace)
-        return Step(self._observed(), reward, episode.ending)
+        reward, after = self._pool.reward, episode.trace
+        parts = reward.components(before, after)
+        failed = only_failed(after)
+        return Step(self._observed(), reward.total(parts), episode.ending, parts, failed)
 
     async def close(self) -> None:
         """Stop and close the current episode, if any. The environment can be reset."""

@@ -74,8 +74,15 @@ class Reward:
         measures = tuple((known[name], weight) for name, weight in given.items())
         return cls(benchmark, measures, along[MILESTONES], along[FAILED_CALL])
 
+    @property
+    def weights(self) -> dict[str, float]:
+        """Weights by component; 0 for a measure of the benchmark that was given none."""
+        found = dict.fromkeys((one.name for one in self.benchmark.measures), 0.0)
+        found |= {measure.name: weight for measure, weight in self.measures}
+        return found | {MILESTONES: self.milestones, FAILED_CALL: self.failed_call}
+
     def of_step(self, before: Trace, after: Trace) -> float:
-        """Return the reward of a step.
+        """Return the reward of a step, the weighted sum of its components.
 
         Args:
             before: the trace before the step.
@@ -84,8 +91,7 @@ class Reward:
         Raises:
             Unscored: the episode ended errored, or a measure needs a judge.
         """
-        found = self._along(after) - self._along(before)
-        return found + self._at_end(after) if after.ended is not None else found
+        return self.total(self.components(before, after))
 
     def of_episode(self, trace: Trace) -> float:
         """Return the reward of a whole episode, the sum over its steps.
@@ -95,28 +101,61 @@ class Reward:
         """
         return self.of_step(Trace(trace.events[:1]), trace)
 
-    def _along(self, trace: Trace) -> float:
-        found = 0.0
-        if self.milestones and (steps := self.benchmark.presentation.milestones(trace)):
-            found += self.milestones * sum(one.reached for one in steps) / len(steps)
-        if self.failed_call:
-            found += self.failed_call * sum(one.error is not None for one in trace.tool_calls)
-        return found
+    def by_turn(self, trace: Trace) -> list[float]:
+        """Return the reward of each turn of a whole episode.
 
-    def _at_end(self, trace: Trace) -> float:
+        Raises:
+            Unscored: see `of_step`.
+        """
+        starts = [trace.before_turn(one.turn) for one in trace.replies]
+        return [self.of_step(*turn) for turn in zip(starts, [*starts[1:], trace], strict=True)]
+
+    def components(self, before: Trace, after: Trace) -> dict[str, float]:
+        """Return what a step is paid for, without weights.
+
+        These are the share of milestones reached, the number of failed calls, and at the end each
+        measure of the benchmark and the reward. A measure without weight is left out if it has no
+        value. The arguments and errors are those of `of_step`.
+        """
+        found = {
+            name: value - self.along(before)[name] for name, value in self.along(after).items()
+        }
+        return found | self._at_end(after) if after.ended is not None else found
+
+    def along(self, trace: Trace) -> dict[str, float]:
+        """Return the share of milestones reached so far, and the number of failed calls."""
+        steps = self.benchmark.presentation.milestones(trace)
+        reached = sum(one.reached for one in steps) / len(steps) if steps else 0.0
+        failed = sum(one.error is not None for one in trace.tool_calls)
+        return {MILESTONES: reached, FAILED_CALL: float(failed)}
+
+    def total(self, components: Mapping[str, float]) -> float:
+        """Return the weighted sum of components."""
+        weights = self.weights
+        return sum(weights[name] * value for name, value in components.items())
+
+    def _at_end(self, trace: Trace) -> dict[str, float]:
         verdict = score(trace)
         if isinstance(verdict, Errored):
             raise Unscored(f"{trace.started.episode} is errored: {verdict.reason}")
-        found = 0.0
-        for measure, weight in self.measures:
+        weighed, found = [one for one, _ in self.measures], dict[str, float]()
+        for measure in dict.fromkeys((*self.benchmark.measures, *weighed)):
             parts = measure.of(verdict)
-            if parts is None:
+            if parts is None and measure in weighed:
                 raise Unscored(
                     f"{trace.started.episode} has no figure for {measure.name}, which needs a judge"
                 )
-            # Shares of calls are undefined for an episode without calls.
-            found += weight * parts[0] / parts[1] if parts[1] else 0.0
+            if parts is not None and (parts[1] or measure in weighed):
+                # Shares of calls are undefined for an episode without calls.
+                found[measure.name] = parts[0] / parts[1] if parts[1] else 0.0
         return found
+
+
+def only_failed(trace: Trace) -> bool:
+    """Whether the last turn has calls, and all of them failed."""
+    last = len(trace.replies)
+    errors = [one.error for one in trace.calls if one.turn == last]
+    return bool(errors) and None not in errors
 
 
 def _weight(name: str, given: object) -> float:

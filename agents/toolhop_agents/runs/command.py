@@ -92,6 +92,10 @@ def run(
         announce_default(named)
         print_plan(job, as_json=as_json)
         return
+    if job.settings.pass_rate and not resume:
+        low, high = job.settings.pass_rate
+        say(f"pass rate {low:g}-{high:g} in {job.settings.profile}: "
+            f"{len(job.items)} of {counted(len(job.data.items), 'item')}")
     job = _made(job, errors)
     if estimate:
         job = sampled(job, estimate)

@@ -111,6 +111,20 @@ def shard_of(text: str) -> tuple[int, int]:
     raise ValueError(f"{text!r} is no part of a run; give I/N, such as 2/5, with I from 1 to N")
 
 
+def pass_rate_of(text: str) -> tuple[float, float]:
+    """Parse a range of shares such as ``0.2-0.8``, both ends included.
+
+    Raises:
+        ValueError: the text is not such a range.
+    """
+    parts = text.split("-")
+    if len(parts) == 2 and all(part.strip().replace(".", "", 1).isdecimal() for part in parts):
+        low, high = map(float, parts)
+        if low <= high <= 1:
+            return low, high
+    raise ValueError(f"{text!r} is no range of pass rates; give two shares, such as 0.2-0.8")
+
+
 def temperature_of(text: str) -> float | None:
     """Parse a number from 0 up; ``none`` gives None.
 

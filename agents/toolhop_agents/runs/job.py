@@ -22,6 +22,7 @@ from toolhop_agents.models import gguf, prices
 from toolhop_agents.models.strict_schemas import strict_problem
 from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.certified import certificates_of, chosen
+from toolhop_agents.runs.rated import rated
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units, WorkUnit, left, setting
@@ -110,7 +111,8 @@ def prepare(settings: RunSettings) -> Job:
     """
     found = survey(settings.data, last_wins=settings.last_wins)
     data = found.usable(skip_broken=settings.skip_broken)
-    items = select(data, limit=settings.limit, sample_ids=settings.sample_ids)
+    ids = rated(data, settings.sample_ids, settings.pass_rate, settings.profile)
+    items = select(data, limit=settings.limit, sample_ids=ids)
     binding = binding_of(SCENARIOS) if settings.into else _binding(items, data.name)
     if settings.single_shot and binding.benchmark.name != SCENARIOS:
         raise BadChoice(

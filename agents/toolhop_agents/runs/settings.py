@@ -25,6 +25,7 @@ from toolhop_agents.runs.flags import (
     max_tokens_of,
     modes_of,
     operational,
+    pass_rate_of,
     shard_of,
     temperature_of,
 )
@@ -158,6 +159,11 @@ class RunSettings(BaseModel):
         "10 for the first ten items, 10-20 for a range.")] = None
     sample_ids: Annotated[tuple[str, ...], OfItems(
         "Items by id; may be repeated.", names=("--sample-id",))] = ()
+    pass_rate: Annotated[tuple[float, float] | None, OfItems(
+        "Only items with such a pass rate in --profile, as 0.2-0.8.",
+        metavar="LOW-HIGH", parse=pass_rate_of, goes_with="profile")] = None
+    profile: Annotated[Path | None, OfItems(
+        "Pass rates that `toolhop profile` wrote.", metavar="FILE", goes_with="pass_rate")] = None
     epochs: Annotated[int, Field(ge=1, le=100_000), OfItems("Times each item is played.")] = 1
     shard: Annotated[tuple[int, int] | None, OfItems(
         "Play only part I of N, every Nth episode; `toolhop merge` joins the parts.",
