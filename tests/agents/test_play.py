@@ -199,7 +199,7 @@ def test_a_retry_reports_the_first_failure_at_another_level(agent: Agent, tmp_pa
     lines = ":retry minimal\n:retry loud\npower x=1\nlength text=Peru\n:retry minimal\n:answer 16\n"
     out = agent(lines, "small-1").stdout
     assert "no call has failed yet" in out
-    assert "name a feedback level: :retry detailed or minimal" in out
+    assert "name a feedback level: :retry detailed, minimal, code, " in out
     assert "failed  The call failed." in out
     left, ended = traces(tmp_path)
     assert (len(left.replies), len(ended.replies), ended.started.feedback) == (2, 2, "minimal")
