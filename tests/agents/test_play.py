@@ -175,7 +175,7 @@ def test_feedback_changes_on_the_fly_and_says_no_more_than_a_model_sees(
     out = agent(lines, "small-1").stdout
     assert out.count("failed, missing_argument") == 2
     assert out.count("failed  The call failed.") == 2
-    assert "Feedback is minimal; :feedback detailed or minimal sets it." in out
+    assert "Feedback is minimal; :feedback detailed, minimal, code, " in out
     (trace,) = traces(tmp_path)
     assert [e.level for e in trace.events if isinstance(e, FeedbackSet)] == ["minimal"]
 
