@@ -1,7 +1,4 @@
-"""The chain of steps that an item asks for, and the places where an episode leaves it.
-
-The values here have no rules: `toolhop_env.divergence` finds the places.
-"""
+"""The steps that an item asks for, and where an episode leaves them (`toolhop_env.divergence`)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import same_answer
 from toolhop_tools.leaves import leaves
-from toolhop_tools.model import Item, canonical
+from toolhop_tools.model import Flaky, Item, canonical
 from toolhop_tools.words import as_text, scalars
 
 __all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "next_step"]
@@ -251,7 +251,9 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
             return NONE
         why = f"No step of the item's chain has the tool {name}, and it gives no step's result."
         return Kind.WRONG_TOOL, name, why
-    if call.error and step not in read.reachable:
+    tool = read.item.all_tools.get(name) if read.item else None
+    flaky = call.error is ErrorCode.RAISED and tool is not None and isinstance(tool.body, Flaky)
+    if flaky or (call.error and (step not in read.reachable or _key(call) in read.worked)):
         return NONE  # the tool fails, whatever the call
     if ahead := _guessed(read, call, step):
         why = f"{name} has {ahead!r} in the turn in which a step before it is called."

@@ -20,12 +20,15 @@ from toolhop_env.measures import DIVERGENCES
 from toolhop_env.messages import RawCall, Reply
 from toolhop_env.setting import Setting
 from toolhop_env.summary import summarize
-from toolhop_env.trace import Ended, Ending, Trace
+from toolhop_env.trace import Ended, Ending, Started, Trace
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 
-BOOKS: Mapping[str, JSON] = {"The Heron Year": {"author": "Mara Ilves", "editor": "Jon Peltz"}}
+BOOKS: Mapping[str, JSON] = {
+    "The Heron Year": {"author": "Mara Ilves", "editor": "Jon Peltz"},
+    "A Heron": "A novel by Mara Ilves, of 1960.",
+}
 BORN = {"Mara Ilves": 1931, "Jon Peltz": 1920}
 QUESTION = "How old was the author of the book 'The Heron Year' in 2000?"
 
@@ -104,7 +107,7 @@ def played(*replies: Reply, of: Item | None = None, setting: Setting | None = No
 
 
 RIGHT = (turn(book()), turn(year()), turn(minus()), says("69"))
-PLANTED: Mapping[str, tuple[Sequence[Reply], Sequence[tuple[Kind, int, int | None]]]] = {
+PLANTED: dict[str, tuple[Sequence[Reply], Sequence[tuple[Kind, int, int | None]]]] = {
     "right": (RIGHT, []),
     "right, steps in the head": ((turn(book()), turn(year()), says("69")), []),
     "right, another tool of the same power": (
@@ -157,6 +160,31 @@ PLANTED: Mapping[str, tuple[Sequence[Reply], Sequence[tuple[Kind, int, int | Non
 }  # fmt: skip
 
 
+PLANTED |= {
+    "right, an extra call": ((*RIGHT[:2], turn(year("Jon Peltz")), *RIGHT[2:]), []),
+    "right, by other arguments": ((RIGHT[0], turn(year(source="archive")), *RIGHT[2:]), []),
+    "right, in a sentence": ((turn(book("A Heron")), *RIGHT[1:]), []),
+    "another form, with a word of its own": ((turn(book("The Heron Year (novel)")), *RIGHT), [
+        (Kind.WRONG_FORM, 1, 0),
+    ]),
+    "never called, no tag": ((RIGHT[0], turn(minus(2000, 2000)), Reply("It is 0.")), [
+        (Kind.WRONG_VALUE, 2, 1), (Kind.NEVER_CALLED, 2, 1), (Kind.LOST_STEP, 3, None),
+    ]),
+    "wrong conclusion, a step in the head": ((RIGHT[0], turn(minus()), says("70")), [
+        (Kind.WRONG_CONCLUSION, 3, None),
+    ]),
+    "computed, not made up": ((*RIGHT[:2], turn(minus(2000, 1930)), says("70")), [
+        (Kind.WRONG_VALUE, 3, 2), (Kind.LOST_STEP, 4, None),
+    ]),
+    "guessed ahead, of the same result": ((turn(book(), year("Jon Peltz")), *RIGHT[1:]), [
+        (Kind.GUESSED_AHEAD, 1, 1),
+    ]),
+    "made up, beside a done step": ((RIGHT[0], turn(book(), year("Ida Moor")), *RIGHT[1:]), [
+        (Kind.MADE_UP_VALUE, 2, 2),
+    ]),
+}  # fmt: skip
+
+
 def kinds(found: Divergences) -> list[tuple[Kind, int, int | None]]:
     return [(one.kind, one.turn, one.call) for one in found.all]
 
@@ -174,6 +202,10 @@ def test_limits_and_what_is_not_the_agents() -> None:
         trace = Trace((*played(says("70")).events[:-1], Ended(ending, 1.0)))
         assert first_divergence(trace).all == ()
     assert first_divergence(Trace(played(says("70")).events[:-1])).first is None
+    untold = played(says("70")).events
+    assert isinstance(untold[0], Started)
+    without = Trace((replace(untold[0], tools=()), *untold[1:]))
+    assert Kind.ANSWERED_WITHOUT_CALLS not in [one.kind for one in first_divergence(without).all]
     lost = Trace((*played(says("70")).events[:-1], Ended(Ending.MALFORMED_CALL, 1.0)))
     assert kinds(first_divergence(lost)) == [(Kind.MALFORMED_CALL, 1, None)]
 
@@ -250,14 +282,23 @@ def test_decisions_of_scenarios() -> None:
     assert kinds(wrong) == [(Kind.WRONG_DECISION, 2, None)]
     needs = asks("change_tools", reason="None counts.", need="A count of people.")
     assert scene(scenes.missing(), CAPITAL, needs, GIVES_UP).first is None
+    assert kinds(scene(scenes.missing(), CAPITAL, needs, says("12"))) == [
+        (Kind.WRONG_DECISION, 3, None)
+    ]
     guess = asks("capital_of", country="Italy")
     found = scene(scenes.hiding(), guess, says("2748109"))
     assert [one.kind for one in found.all][-1] is Kind.WRONG_DECISION
 
 
 def test_a_call_of_a_tool_that_is_down_is_no_divergence() -> None:
-    people = asks("count_people", city="Oslo")
+    people = asks("count_people", city="The city of Oslo")
     assert scene(scenes.broken(), CAPITAL, people, GIVES_UP).first is None
+
+
+def test_a_retry_that_works_is_no_divergence() -> None:
+    people = asks("count_people", city="Oslo")
+    found = scene(scenes.flaky(), CAPITAL, CAPITAL, CAPITAL, people, says("717710"))
+    assert found.all == ()
 
 
 def test_attempts_and_figures_have_the_kinds() -> None:
