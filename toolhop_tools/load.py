@@ -11,7 +11,7 @@ from pathlib import Path
 from toolhop_tools.benchmarks import READ
 from toolhop_tools.benchmarks.toolhop.reader import READER as TOOLHOP
 from toolhop_tools.errors import BadChoice, DataError, DataNotFound, ToolsError
-from toolhop_tools.model import DataSet, Item
+from toolhop_tools.model import DataSet, Item, samples_of
 from toolhop_tools.packages import BadPackage, Registry
 from toolhop_tools.readers import folder, native
 from toolhop_tools.readers.fetch import Source
@@ -58,13 +58,17 @@ def load(
 
 def _of_package(name: str, reader: Reader, path: str, *, last_wins: bool) -> Survey:
     """Call the reader of an installed package, which may break in any way."""
+    what = "raised"
     try:
         found = reader.survey(path, last_wins=last_wins)
+        for item in samples_of(found.dataset.items) if isinstance(found, Survey) else ():
+            what = f"gave {item.id}, whose gold or tools cannot be read:"
+            str(item.digest)
     except (ToolsError, OSError):
         raise
     except Exception as error:
         raise BadPackage(
-            f"the reader {name!r} of an installed package raised {type(error).__name__}: {error}; "
+            f"the reader {name!r} of an installed package {what} {type(error).__name__}: {error}; "
             f"repair its function `survey`"
         ) from error
     if not isinstance(found, Survey):

@@ -121,11 +121,6 @@ class Divergences:
         """The first in time."""
         return self.all[0] if self.all else None
 
-    @property
-    def lasting(self) -> Divergence | None:
-        """The first that was not made good."""
-        return next((one for one in self.all if one.made_good is None), None)
-
 
 @dataclass(frozen=True, slots=True)
 class Chain:

@@ -8,7 +8,6 @@ after an intervention.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,30 +16,24 @@ from functools import cached_property
 from toolhop_env.benchmarks import named
 from toolhop_env.benchmarks.heard import Heard, Source
 from toolhop_env.benchmarks.known import plain_words
+from toolhop_env.benchmarks.results import LEAST_TELLING, gives, same, says, texts
 from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
 from toolhop_env.feedback import result_value
 from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.reading import tagged_answer
-from toolhop_env.score import holds_answer, holds_at
+from toolhop_env.score import holds_answer
 from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import same_answer
-from toolhop_tools.dates import whole_date
 from toolhop_tools.leaves import leaves
-from toolhop_tools.model import Flaky, Item, canonical
-from toolhop_tools.words import as_text, runs, scalars
+from toolhop_tools.model import Item, canonical
+from toolhop_tools.words import as_text, scalars
 
 __all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "next_step"]
 
 OPTION = re.compile(r"[a-z][a-z_-]*")
 """A value that picks an option, such as ``birth_year``, is not made up."""
-LEAST_TELLING = 3
-"""Characters from which an answer in a longer text, or in another tool's result, is no accident."""
-LIMITS = frozenset({
-    Ending.OUT_OF_TURNS, Ending.OUT_OF_CALLS, Ending.OUT_OF_TOKENS, Ending.OUT_OF_TIME,
-    Ending.OUT_OF_COST, Ending.OUT_OF_CONTEXT, Ending.CUT_IN_THOUGHT,
-})  # fmt: skip
 
 
 def first_divergence(
@@ -123,7 +116,7 @@ class _Read:
     @cached_property
     def gives(self) -> Mapping[int, Sequence[int]]:
         """The numbers of the steps whose results a call gives, by the call's index."""
-        return {n: [s.number for s in self.steps if _gives(call, s)] for n, call in self.tried}
+        return {n: [s.number for s in self.steps if gives(call, s)] for n, call in self.tried}
 
     @cached_property
     def reached(self) -> Mapping[int, int]:
@@ -168,11 +161,6 @@ class _Read:
                 continue
             yield leaf.path, leaf.value
 
-    def breaks(self, call: Called) -> bool:
-        """Whether a call failed because its tool fails at first, whatever the call."""
-        tool = self.item.all_tools.get(call.raw.name) if self.item else None
-        return call.error is ErrorCode.RAISED and tool is not None and isinstance(tool.body, Flaky)
-
     def proven(self, step: Step) -> Mapping[str, JSON] | None:
         """Arguments that give a step's result: the certificate's, else those of a later call."""
         at = self.reached.get(step.number)
@@ -186,11 +174,7 @@ def _source(call: Called) -> Source:
     if not isinstance(call.outcome, Returned):
         return Source(call.feedback, call.turn)
     value = result_value(call.outcome)
-    return Source("\n".join([call.feedback, *_texts(value)]), call.turn, value=value)
-
-
-def _texts(value: JSON) -> list[str]:
-    return [as_text(leaf) for _, leaf in scalars(value) if leaf is not None]
+    return Source("\n".join([call.feedback, *texts(value)]), call.turn, value=value)
 
 
 def _values(call: Called) -> dict[str, JSON]:
@@ -199,31 +183,13 @@ def _values(call: Called) -> dict[str, JSON]:
 
 
 def _key(call: Called) -> str:
-    return canonical([call.raw.name, _values(call) or call.raw.arguments])
+    try:
+        return canonical([call.raw.name, _values(call) or call.raw.arguments])
+    except RecursionError:
+        return f"{call.raw.name} {call.raw.arguments}"
 
 
 # -- values ------------------------------------------------------------------------------------
-
-
-def _gives(call: Called, step: Step) -> bool:
-    """Whether a call gives a step's result, in any form, or is the proven call."""
-    if call.error is not None or not isinstance(call.outcome, Returned):
-        return False
-    if call.raw.name != step.tool:
-        return len(step.answer) >= LEAST_TELLING and holds_answer(call, step.answer)
-    if step.arguments and _same(_values(call), dict(step.arguments)):
-        return True
-    if holds_answer(call, step.answer) or holds_at(call, step.answer, step.place):
-        return True
-    texts = _texts(result_value(call.outcome)) if len(step.answer) >= LEAST_TELLING else []
-    return any(_says(text, step.answer) for text in texts)
-
-
-def _says(text: str, answer: str) -> bool:
-    """Whether a text has an answer's words in a row, or is the same date."""
-    day = whole_date(answer)
-    same_day = day is not None and day == whole_date(text)
-    return same_day or bool(runs(plain_words(answer), plain_words(text)))
 
 
 def _alike(value: str, wanted: str) -> bool:
@@ -233,29 +199,13 @@ def _alike(value: str, wanted: str) -> bool:
         return False
     fewer, more = sorted(({*ours}, {*theirs}), key=len)
     near = "".join(ours) == "".join(theirs) or (fewer <= more and 2 * len(fewer) >= len(more))
-    part = len(value) >= LEAST_TELLING and _says(wanted, value)
-    return near or part or _says(value, wanted)
+    part = len(value) >= LEAST_TELLING and says(wanted, value)
+    return near or part or says(value, wanted)
 
 
-def _same(value: JSON, other: JSON) -> bool:
-    return canonical(value) == canonical(other)
-
-
-def _at(arguments: Mapping[str, JSON], path: Sequence[str | int]) -> JSON:
-    """Return the value at a path, or None; an object or a list as JSON text."""
-    held: JSON = dict(arguments)
-    for part in path:
-        if isinstance(held, dict):
-            held = held.get(str(part))
-        else:
-            fits = isinstance(held, list) and isinstance(part, int) and part < len(held)
-            held = held[part] if fits else None  # type: ignore[index]
-    return json.dumps(held, ensure_ascii=False) if isinstance(held, dict | list) else held
-
-
-def _text_at(arguments: Mapping[str, JSON], path: Sequence[str | int]) -> str:
-    found = _at(arguments, path)
-    return "" if found is None else as_text(found)
+def _leaves(arguments: Mapping[str, JSON] | None) -> Mapping[tuple[str | int, ...], JSON]:
+    """Return the scalars of a proven call by their paths; none without one."""
+    return dict(scalars(dict(arguments or {})))
 
 
 # -- calls -------------------------------------------------------------------------------------
@@ -294,33 +244,26 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
     if call.error is ErrorCode.UNKNOWN_TOOL:
         return Kind.WRONG_TOOL, name, f"No tool on offer is called {name}."
     if call.error in BEFORE_RUNNING and call.error is not ErrorCode.NOT_APPROVED:
-        where = getattr(call.verdict, "problems", ())[:1]
-        path = where[0].path if where else ""
-        at = f" at {path}" if path else ""
-        return Kind.MALFORMED_CALL, path, f"The call of {name} does not run: {call.error}{at}."
+        path = "".join(one.path for one in getattr(call.verdict, "problems", ())[:1])
+        return Kind.MALFORMED_CALL, path, f"{name} does not run: {call.error}. {path}".rstrip()
     if step is None:
         if not read.steps or read.gives[n]:
             return NONE
         why = f"No step of the item's chain has the tool {name}, and it gives no step's result."
         return Kind.WRONG_TOOL, name, why
-    if read.breaks(call) or (call.error and step not in read.reachable):
+    if call.error and step not in read.reachable:
         return NONE  # the tool fails, whatever the call
     if ahead := _guessed(read, call, step):
         why = f"{name} has {ahead!r} in the turn in which a step before it is called."
         return Kind.GUESSED_AHEAD, ahead, why
-    if read.gives[n] or _extra(read, n, call, step):
+    at = read.reached.get(step.number)
+    extra = at is not None and (at < n or read.trace.calls[at].turn == call.turn)
+    if read.gives[n] or (extra and call.error is None):
         return NONE
     proven = read.proven(step)
-    if proven is not None and _same(_values(call), dict(proven)):
+    if proven is not None and same(_values(call), dict(proven)):
         return NONE
     return _of_arguments(read, call, step, proven)
-
-
-def _extra(read: _Read, n: int, call: Called, step: Step) -> bool:
-    """Whether a successful call's step is done before it, or by another call of its turn."""
-    at = read.reached.get(step.number)
-    before = at is not None and (at < n or read.trace.calls[at].turn == call.turn)
-    return call.error is None and before
 
 
 def _guessed(read: _Read, call: Called, step: Step) -> str:
@@ -328,10 +271,10 @@ def _guessed(read: _Read, call: Called, step: Step) -> str:
     now = {other.raw.name for _, other in read.tried if other.turn == call.turn} - {step.tool}
     earlier = (one for one in read.steps if one.number < step.number and one.tool in now)
     awaited = [one.answer for one in earlier if not read.done(one, call.turn)]
-    proven = read.proven(step)
+    proven = _leaves(read.proven(step))
     for path, value in read.unsaid(call) if awaited else ():
-        wanted = as_text(_at(proven, path)) if proven else ""
-        if proven is None or any(same_answer(answer, wanted) for answer in awaited):
+        wanted = as_text(proven.get(path))
+        if not proven or any(same_answer(answer, wanted) for answer in awaited):
             return as_text(value)
     return ""
 
@@ -340,23 +283,22 @@ def _of_arguments(
     read: _Read, call: Called, step: Step, proven: Mapping[str, JSON] | None
 ) -> _Said:
     """Say what is wrong with the arguments of a call that did not give its step's result."""
+    wanted = _leaves(proven)
     for path, value in read.unsaid(call):
         name, text = ".".join(map(str, path)), as_text(value)
-        wanted = _at(proven, path) if proven else None
-        if not _same(value, wanted) and not _alike(text, as_text(wanted)):
+        if not _alike(text, as_text(wanted.get(path, ""))):
             return Kind.MADE_UP_VALUE, text, f"Nothing before the call says {name} = {text!r}."
     if proven is None:
         return _against_chain(read, call, step)
     whose = "the proven call" if step.arguments is not None else "the call that worked"
     pairs = [
-        (".".join(map(str, path)), as_text(value), _text_at(proven, path))
+        (".".join(map(str, path)), as_text(value), as_text(wanted.get(path, "")))
         for path, value in scalars(_values(call))
-        if not _same(value, _at(proven, path)) and value not in (None, False)
+        if value is not None and value is not False and not same(value, wanted.get(path))
     ]
-    pairs.sort(key=lambda pair: _alike(*pair[1:]))
-    for name, text, wanted in pairs:
-        says = f"{name} is {text!r}; {whose} has {repr(wanted) if wanted else 'none'}."
-        return _compared(read, call, text, wanted), text, says
+    for name, text, right in sorted(pairs, key=lambda pair: _alike(*pair[1:])):
+        evidence = f"{name} is {text!r}; {whose} has {repr(right) if right else 'none'}."
+        return _compared(read, call, text, right), text, evidence
     return Kind.WRONG_VALUE, "", f"The call lacks an argument that {whose} has."
 
 
@@ -371,12 +313,12 @@ def _compared(read: _Read, call: Called, text: str, wanted: str) -> Kind:
 
 def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
     """Compare a call's values with the results that the chain hands on; no call is proven."""
-    texts = _texts(_values(call))
+    said = texts(_values(call))
     handed = [one.answer for one in read.steps[: step.number - 1]][::-1]
     differs = f"{call.raw.name} differs from the item's own chain"
-    if not handed or any(same_answer(answer, text) for answer in handed for text in texts):
+    if not handed or any(same_answer(answer, text) for answer in handed for text in said):
         return NONE  # nothing shows what would have worked
-    for answer, text in ((answer, text) for answer in handed for text in texts):
+    for answer, text in ((answer, text) for answer in handed for text in said):
         kind = _compared(read, call, text, answer)
         if kind is not Kind.WRONG_VALUE:
             return kind, text, f"{differs}: it has {text!r} for {answer!r}."
@@ -391,15 +333,14 @@ def _of_end(read: _Read, ending: Ending) -> Iterator[Divergence]:
         return Divergence(kind, read.last, None, value, None, evidence)
 
     chain = read.chain
-    if ending in LIMITS:
+    if ending.startswith("out_of_") or ending is Ending.CUT_IN_THOUGHT:
         yield at(Kind.OUT_OF_LIMIT, ending, f"The episode ends {ending.replace('_', ' ')}.")
     elif ending is Ending.MALFORMED_CALL:
         yield at(Kind.MALFORMED_CALL, "", "The last reply has a malformed call.")
-    elif chain is None or chain.defers:
-        if chain and chain.decision:
-            yield chain.decision
-    elif chain.decision:
+    elif chain and chain.decision:
         yield chain.decision
+    elif chain is None or chain.defers:
+        return
     elif ending is Ending.GAVE_UP:
         yield at(Kind.STOPPED_EARLY, "", "The agent gives up.")
     elif read.trace.started.tools and not read.tried:

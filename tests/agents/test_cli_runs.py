@@ -47,3 +47,12 @@ def test_a_run_that_cannot_be_read_hides_no_other(logs: Path) -> None:
     assert "unreadable" in done.stdout
     assert "repairing:0.3" in done.stdout
     assert "one/manifest.json cannot be read" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["", '{"settings": {"agent', "[]", '{"data": 3}'])
+def test_showing_a_run_whose_manifest_is_broken_says_what_to_do(logs: Path, text: str) -> None:
+    (logs / "one" / "manifest.json").write_text(text)
+    done = toolhop("show", str(logs / "one"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "one/manifest.json cannot be read" in done.stderr
+    assert "fix: put back a copy" in done.stderr

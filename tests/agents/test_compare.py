@@ -30,6 +30,8 @@ from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import responder
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmarks.toolhop.scorer import BENCHMARK as TOOLHOP
+from toolhop_env.chain import Kind
+from toolhop_env.measures import DIVERGENCES
 from toolhop_env.pairs.line import Line, Method
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.sides import NotComparable, read_side
@@ -222,6 +224,27 @@ def test_pairs_are_split_by_domain_and_hops(play: Play) -> None:
     assert [group.lines[0].pairs for group in by_domain] == [COUNT, 8, 4]
     by_hops = read_and_compare(runs, ComparisonRequest(by="hops")).comparisons[0].strata
     assert [(group.value, group.lines[0].pairs) for group in by_hops[1:]] == [("2", 6), ("3", 6)]
+
+
+def test_first_divergences_are_compared_pair_by_pair(play: Play) -> None:
+    runs = [play(agent="oracle"), play(agent="faulty:0.6")]
+    report = read_and_compare(runs, ComparisonRequest(by="divergence"))
+    (stratum,) = report.comparisons[0].strata
+    having = [one for one in RunStore.open(runs[1]).results() if one.score]
+    first = [one.score.conduct.divergences[:1] for one in having if one.score]
+    malformed = measured(report, "first_malformed_call")
+    assert malformed.counts == ((0, COUNT), (first.count((Kind.MALFORMED_CALL,)), COUNT))
+    assert malformed.gained == malformed.counts[1][0] > 0
+    assert (malformed.test, malformed.adjusted is not None) == (Method.MCNEMAR, True)
+    shown = command(*runs, "--by", "divergence").stdout
+    assert "first divergence: malformed call" in shown
+    assert {one.measure.name for one in stratum.lines} <= {
+        "strict",
+        *(one.name for one in DIVERGENCES),
+    }
+    lost = next(one for one in having if one.score and one.score.conduct.divergences)
+    head = toolhop("show", str(runs[1]), lost.item).stdout
+    assert head.startswith("first divergence: ")
 
 
 def test_few_items_get_no_bootstrap_interval(play: Play) -> None:

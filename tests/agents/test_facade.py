@@ -42,6 +42,13 @@ def test_a_run_gives_its_table_and_its_values(tmp_path: Path) -> None:
     assert toolhop.opened(results.folder).attempts == results.attempts
 
 
+def test_settings_take_a_count_as_the_command_does(tmp_path: Path) -> None:
+    limit: Any = 2
+    settings = toolhop.RunSettings(limit=limit, sandbox="process", log_dir=tmp_path)
+    assert settings == toolhop.RunSettings(limit="2", sandbox="process", log_dir=tmp_path)
+    assert len(toolhop.run(settings).attempts) == 2
+
+
 @pytest.mark.parametrize(
     ("measure", "mode", "message"),
     [

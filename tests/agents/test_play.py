@@ -126,7 +126,7 @@ def test_an_item_is_played_from_a_pipe(
         'ok  "Oslo"',
         "strict                    right",
         "official                  right",
-        "hops solved               3/3",
+        "hops by own tool          3/3",
         "calls                     3, 0 failed",
     ):
         assert text in out

@@ -245,11 +245,10 @@ def test_calls_in_a_wrong_form_are_seen_as_such(
     (summary,) = ended["summaries"]
     assert (code, summary["endings"], summary["calls"]["value"]) == (0, {"malformed_call": 1}, 0)
     assert summary["malformed_call"]["value"] == 1
-    kinds = {finding["kind"] for finding in ended["findings"]}
-    assert {"malformed_call", "no_calls"} <= kinds
+    assert summary["first_malformed_call"]["value"] == 1
     shown = toolhop("show", ended["run"], data.items[0].id).stdout
     assert "ended: malformed_call" in shown
-    assert "malformed_call" in toolhop("score", ended["run"]).stdout
+    assert "malformed call" in toolhop("score", ended["run"]).stdout
     (summary,) = answered["summaries"]
     assert (summary["endings"], summary["errors"]) == ({"out_of_turns": 1}, {"malformed_call": 3})
     assert toolhop("replay", answered["run"], "--verify").returncode == 0
@@ -295,8 +294,9 @@ def test_a_server_that_drops_the_tools_is_told_of(tmp_path: Path) -> None:
         _, text = run(data, tmp_path, *flags, "--call-format", "text")
     with LoopbackServer(metered(responder(data, choose("oracle"), 0))) as server:
         _, heard = run(data, tmp_path, *flags[:3], server.base_url, *flags[4:])
-    assert {one["kind"] for one in native["findings"]} == {"tools_unseen", "no_calls"}
-    assert {one["kind"] for one in text["findings"]} == {"no_calls"}
+    assert [one["kind"] for one in native["findings"]] == ["tools_unseen"]
+    assert not text["findings"]
+    assert text["summaries"][0]["first_answered_without_calls"]["value"] == 1
     assert not heard["findings"]
     assert toolhop("diagnose", native["run"]).returncode == 1
 

@@ -192,13 +192,6 @@ def test_evidence_names_value_step_and_gold_call() -> None:
     assert json.loads(json.dumps(one.to_json()))["step"]["arguments"] == {"person": "Mara Ilves"}
 
 
-def test_the_first_that_lasts_is_not_one_that_was_made_good() -> None:
-    found = first_divergence(played(RIGHT[0], turn(year("Ilves, Mara")), *RIGHT[1:3], says("70")))
-    assert found.first is not None
-    assert found.lasting is not None
-    assert (found.first.kind, found.lasting.kind) == (Kind.WRONG_FORM, Kind.WRONG_CONCLUSION)
-
-
 def test_without_a_certificate_the_words_say_less() -> None:
     plain = item(certified=False)
     wrong = played(RIGHT[0], turn(year("Jon Peltz")), says("80"), of=plain)

@@ -93,6 +93,14 @@ def test_a_mean_of_measures_needs_no_value_of_its_own() -> None:
     assert guarded(benchmark(measures=measures)).score(TRACE, {}) == GOOD
 
 
+def test_a_gold_that_is_not_json_is_reported_and_lists_pass_as_numbers() -> None:
+    anything: Any = None
+    with pytest.raises(BenchmarkFault, match=r"'shop': gold gave \{1\}; expected JSON"):
+        guarded(benchmark(gold=lambda item: {1})).gold(anything)
+    lists = guarded(benchmark(score=lambda trace, answers: {"paid": [1, 1], "points": None}))
+    assert lists.score(TRACE, {}) == {"paid": (1.0, 1.0), "points": None}
+
+
 def test_two_questions_have_two_ids() -> None:
     twice = [SimilarityQuestion("alike", "a", "b"), SimilarityQuestion("alike", "a", "c")]
     with pytest.raises(BenchmarkFault, match="one id twice"):

@@ -153,7 +153,7 @@ def test_an_episode_is_shown_in_full(page: Page) -> None:
         "gold\n16",
         "answer\n5",
         "strict\nwrong",
-        "hops solved\n2 of 3",
+        "hops by own tool\n2 of 3",
         "3 calls, 1 failed",
     ):
         assert part in outcome

@@ -106,6 +106,46 @@ def test_a_judge_with_a_bug_stops_neither_the_run_nor_the_others_of_its_list(
     assert json.loads(again.stdout)["summaries"][0]["polite"] == errands[1]["polite"]
 
 
+BREAKS = {
+    "prompt": "the benchmark 'broken': prompt raised KeyError on broken-{}",
+    "prompt-none": "the benchmark 'broken': prompt gave None on broken-{}",
+    "gold": "the benchmark 'broken': gold raised KeyError on broken-{}",
+    "agent": "the benchmark 'broken': agent looks raised KeyError on broken-{}",
+    "agent-none": "the benchmark 'broken': agent looks gave None on broken-{}",
+    "described": "the benchmark 'broken': described tool look raised KeyError",
+    "described-none": "the benchmark 'broken': described tool look gave None",
+    "item": "the reader 'broken' of an installed package gave broken-{}, whose gold",
+}
+
+
+def broken(part: str, first: int, to: Path) -> subprocess.CompletedProcess[str]:
+    where = ("--sandbox", "process", "--max-samples", "1", "--log-dir", str(to), "--json")
+    return toolhop("run", "--data", f"broken:{part}@{first}", "--agent", "looks", *where)
+
+
+@pytest.mark.parametrize(
+    ("part", "first"), [("prompt", 0), ("prompt-none", 0), ("gold", 0), ("item", 3)]
+)
+def test_a_broken_package_is_named_before_the_run_starts(
+    part: str, first: int, tmp_path: Path
+) -> None:
+    done = broken(part, first, tmp_path)
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert BREAKS[part].format(first) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("part", [part for part in BREAKS if part != "item"])
+def test_a_part_that_breaks_in_the_run_is_named_and_episodes_are_kept(
+    part: str, tmp_path: Path
+) -> None:
+    done = broken(part, 2, tmp_path)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["status"], told["summaries"][0]["episodes"]) == (1, "error", 2)
+    assert BREAKS[part].format(2) in told["fault"]
+    assert "Traceback" not in done.stderr
+
+
 def value(summary: dict[str, object], measure: str) -> float:
     figure = summary[measure]
     assert isinstance(figure, dict), (measure, figure)

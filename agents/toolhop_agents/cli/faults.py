@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from toolhop_agents.ablate.design import DesignError
 from toolhop_agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
 from toolhop_agents.cluster.connect import ClusterFault
@@ -26,36 +28,18 @@ from toolhop_env.trace import TraceError
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_tools.errors import DataNotFetched, FetchError, ToolsError
 
-_CODES: tuple[tuple[type[Exception], int], ...] = (
-    (DataNotFetched, EXIT_MISSING),
-    (FetchError, EXIT_MISSING),
-    (ToolsError, EXIT_USAGE),
-    (UnknownAgent, EXIT_USAGE),
-    (TemplateError, EXIT_USAGE),
-    (StoreError, EXIT_USAGE),
-    (NotComparable, EXIT_USAGE),
-    (UnknownFacet, EXIT_USAGE),
-    (CacheUnusable, EXIT_USAGE),
-    (UnknownPrice, EXIT_USAGE),
-    (LevelError, EXIT_USAGE),
-    (UnknownBenchmark, EXIT_USAGE),
-    (BenchmarkFault, EXIT_USAGE),
-    (JudgeError, EXIT_USAGE),
-    (DesignError, EXIT_USAGE),
-    (TraceError, EXIT_USAGE),
-    (ExportError, EXIT_USAGE),
-    (ClusterFault, EXIT_MISSING),
-    (MissingExtra, EXIT_MISSING),
-    (TelemetryMissing, EXIT_MISSING),
-    (NotReplayable, EXIT_EPISODES),
-    (SandboxUnavailable, EXIT_MISSING),
-    (SandboxFault, EXIT_EPISODES),
-    (NoSuchModel, EXIT_USAGE),
-    (NotTogether, EXIT_USAGE),
-    (NoKey, EXIT_MISSING),
-    (ModelFault, EXIT_EPISODES),
-    (NothingToGoBy, EXIT_EPISODES),
-)
+_CODES: Mapping[int, tuple[type[Exception], ...]] = {
+    EXIT_MISSING: (
+        ClusterFault, DataNotFetched, FetchError, MissingExtra, NoKey, SandboxUnavailable,
+        TelemetryMissing,
+    ),
+    EXIT_USAGE: (
+        BenchmarkFault, CacheUnusable, DesignError, ExportError, JudgeError, LevelError,
+        NoSuchModel, NotComparable, NotTogether, StoreError, TemplateError, ToolsError, TraceError,
+        UnknownAgent, UnknownBenchmark, UnknownFacet, UnknownPrice,
+    ),
+    EXIT_EPISODES: (ModelFault, NotReplayable, NothingToGoBy, SandboxFault),
+}  # fmt: skip
 
 
 def exit_code(error: Exception) -> int | None:
@@ -63,4 +47,4 @@ def exit_code(error: Exception) -> int | None:
 
     If the error matches several types in the table, the first one decides.
     """
-    return next((code for kind, code in _CODES if isinstance(error, kind)), None)
+    return next((code for code, kinds in _CODES.items() if isinstance(error, kinds)), None)

@@ -105,6 +105,7 @@ def prepare(settings: RunSettings) -> Job:
         UnknownAgent: there is no such agent.
         TemplateError: the template lacks a placeholder for something the benchmark shows.
         UnknownPrice: a cost limit is set, but the model's price is unknown.
+        BenchmarkFault: the benchmark's prompt or gold cannot be read.
         NoSuchModel, MissingExtra: a GGUF file cannot be served here.
     """
     found = survey(settings.data, last_wins=settings.last_wins)
@@ -137,6 +138,7 @@ def prepare(settings: RunSettings) -> Job:
         _check_strict(items)
     for mode in settings.modes:
         setting(settings, WorkUnit(items[0], mode, 1))  # raises if there can be no prompt
+    binding.benchmark.gold(items[0])  # raises if it cannot be read
     job = Job(settings, data, items, left_out=found.errors, answers=answers)
     if settings.shard and not job.work:
         episodes = len(Units(settings.modes, settings.epochs, items))

@@ -147,7 +147,8 @@ class RunSettings(BaseModel):
         "PROVIDER/MODEL that phrases the user's replies; a rule decides what they say.")] = None
     user_model_base_url: Annotated[str | None, OfStandIns(
         "Base URL of the user model's API.", goes_with="user_model")] = None
-    limit: Annotated[str | None, OfItems("10 for the first ten items, 10-20 for a range.")] = None
+    limit: Annotated[Annotated[str, Field(coerce_numbers_to_str=True)] | None, OfItems(
+        "10 for the first ten items, 10-20 for a range.")] = None
     sample_ids: Annotated[tuple[str, ...], OfItems(
         "Items by id; may be repeated.", names=("--sample-id",))] = ()
     epochs: Annotated[int, Field(ge=1, le=100_000), OfItems("Times each item is played.")] = 1

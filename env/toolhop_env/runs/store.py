@@ -99,11 +99,13 @@ class RunStore:
         """Open an existing run.
 
         Raises:
-            StoreError: `folder` is not a run.
+            StoreError: `folder` is not a run, or its manifest cannot be read.
         """
-        if not (Path(folder) / MANIFEST).is_file():
-            raise StoreError(no_run(Path(folder)))
-        return cls(Path(folder))
+        store = cls(Path(folder))
+        if not (store.folder / MANIFEST).is_file():
+            raise StoreError(no_run(store.folder))
+        _ = store.manifest
+        return store
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -114,16 +116,17 @@ class RunStore:
         """
         path = self.folder / MANIFEST
         try:
-            loaded = parse(regular.content(path), str(path))
+            loaded = parse(regular.content(path), "")
             if not isinstance(loaded, dict):
-                raise StoreError(f"{path} cannot be read: it is not a JSON object")
+                raise _broken(path, "it is not a JSON object")
             found = checked(loaded.get("format", 1), manifest_formats.STEPS, "manifest")
             newest = upgraded(loaded, found, manifest_formats.STEPS)
             manifest_formats.Shape.model_validate(newest, strict=True)
-        except DataError as error:
+        except FormatError as error:
             raise StoreError(f"{path} cannot be read: {error}") from error
-        except (OSError, ValidationError, FormatError) as error:
-            raise StoreError(f"{path} cannot be read: {why(error)}") from error
+        except (OSError, ValidationError, DataError) as error:
+            said = str(error) if isinstance(error, DataError) else why(error)
+            raise _broken(path, said) from error
         return newest
 
     def write_manifest(self, manifest: Mapping[str, JSON]) -> None:
@@ -414,6 +417,13 @@ class RunStore:
 
     def _write_index(self, lines: Mapping[str, IndexLine]) -> None:
         write_atomic(self.folder / INDEX, b"".join(run_index.whole(lines)))
+
+
+def _broken(manifest: Path, reason: str) -> StoreError:
+    return StoreError(
+        f"{manifest} cannot be read: {reason}\n  fix: put back a copy of it. The traces are kept; "
+        f"`toolhop show FILE` reads one of {EPISODES}/"
+    )
 
 
 def _official(item: Item) -> bool:

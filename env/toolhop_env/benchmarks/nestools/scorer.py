@@ -243,11 +243,19 @@ MEASURES = (
         title="official: raises",
     ),
     *(
-        Measure(name, f"Official error counter, by gold {what}.", in_tables=False)
+        Measure(
+            name,
+            f"Official error counter, by gold {what}.",
+            title=name.replace("_", " "),
+            in_tables=False,
+        )
         for name in ERRORS
         for what in ("reference" if name.startswith("nest") else "parameter",)
     ),
-    *(Measure(f"tool_error_{name}", says, in_tables=False) for name, says in TOOL_ERRORS.items()),
+    *(
+        Measure(f"tool_error_{name}", says, title=f"tool error {name}", in_tables=False)
+        for name, says in TOOL_ERRORS.items()
+    ),
 )
 
 OFFICIAL_LISTS = "5 for each tool, the nearest by gte-large-en-v1.5"

@@ -389,8 +389,8 @@ MEASURES = (
             binary=True, in_tables=False),
     Measure("recovered", "A call of the tool with the hazard succeeds in spite of it.",
             binary=True),
-    Measure("hops_solved", "A hop's tool returned the hop's gold, in any order.",
-            title="hops solved", in_tables=False),
+    Measure("hops_solved", "A hop's own tool returned the hop's gold as a value, in any order.",
+            title="hops by own tool", in_tables=False),
     *(
         Measure(f"{name}_{need}", f"{says} where that is {what}.",
                 title=f"{name.replace('_', ' ')}, {need}", binary=True,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from toolhop_env import official as setup
 from toolhop_env.benchmark import Benchmark, Conditions, Milestone, Presentation
+from toolhop_env.benchmarks.results import gives
 from toolhop_env.benchmarks.toolhop.answers import official, strict
 from toolhop_env.benchmarks.toolhop.gaps import Gap, gap
 from toolhop_env.chain import Chain, steps_of
@@ -120,6 +121,9 @@ def score(trace: Trace, _: Answers) -> Values:
         "strict": _share(strict(chain.answer, trace.final_text)),
         "official": _share(bool(accepted)),
         "hops_solved": _count(solved),
+        "hops_given": _count(
+            [any(gives(call, step) for call in calls) for step in steps_of(trace.started.gold)]
+        ),
         "chain": _row(solved),
         **_placed(trace, chain, solved),
         "failed_calls_by_hop": (float(sum(c.error is not None for c in calls)), float(len(solved))),
@@ -168,23 +172,31 @@ MEASURES = (
         binary=True,
     ),
     Measure(
-        "hops_solved", "A hop's tool returned the hop's gold, in any order.", title="hops solved"
+        "hops_solved",
+        "A hop's own tool returned the hop's gold as a value, in any order.",
+        title="hops by own tool",
+    ),
+    Measure(
+        "hops_given",
+        "A call returned the hop's gold in any form, or any tool did as a value. Steps done in the "
+        "head are not counted.",
+        title="hops in results",
     ),
     Measure(
         "chain",
         "Hops solved from the first on without a gap.",
-        title="hops solved in a row",
+        title="hops by own tool in a row",
         in_tables=False,
     ),
     Measure(
         "hops_solved_at_place",
         "The same, or the hop's gold stands where the item's certificate has it in the result.",
-        title="hops solved at place",
+        title="hops by own tool at place",
     ),
     Measure(
         "chain_at_place",
         "Such hops from the first on without a gap.",
-        title="hops solved at place in a row",
+        title="hops by own tool at place in a row",
         in_tables=False,
     ),
     Measure(
