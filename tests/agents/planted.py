@@ -234,3 +234,15 @@ class Once(Planted):
         self, heard: _Heard, name: str, right: dict[str, Any], kind: str, guide: str
     ) -> Reply:
         return super()._call(heard, name, right, "" if next(self.count) else kind, guide)
+
+
+class Breaks(Planted):
+    """Raises in its next reply while `broken` holds."""
+
+    broken = False
+
+    def native(self, messages: Sequence[Message]) -> Reply:
+        if Breaks.broken:
+            Breaks.broken = False
+            raise RuntimeError("broken")
+        return super().native(messages)

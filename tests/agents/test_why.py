@@ -179,9 +179,25 @@ def test_a_limit_holds_for_all_runs_together_and_the_rest_is_played_later(tmp_pa
         for trace in RunStore(arm).traces()
     )
     assert 40 <= calls <= 43
+    # As a kill leaves a run that has no manifest yet.
+    (folder / "both-repaired" / "episodes").mkdir(parents=True)
     shown = json.loads(told("why", str(folder), "--repair", "--run-call-limit", "9999", "--json"))
     assert {one["item"]: one for one in shown} == whole
+    assert {one.name for one in folder.iterdir()} == {one.name for one in other.iterdir()}
     assert json.loads(told("why", str(folder), "--json")) == shown
+
+
+def test_errored_continuations_are_left_out_and_played_again(tmp_path: Path) -> None:
+    run = played(tmp_path, [planted.chain(3, "wrong_value@1")], "Breaks")
+    planted.Breaks.broken = True
+    once = ("--continuations", "3", "--retry-on-error", "0")
+    said = told("why", str(run), "--repair", *once, code=1)
+    (folder,) = run.parent.glob("*_why_*")
+    assert f"resume with: toolhop why --repair {folder}" in said
+    (one,) = json.loads(told("why", str(folder), "--json"))
+    assert (one["cause"], one["trials"]["first"]["pairs"]) == ("first divergence", 2)
+    (one,) = json.loads(told("why", str(folder), "--repair", "--json"))
+    assert (one["cause"], one["trials"]["first"]["pairs"]) == ("first divergence", 3)
 
 
 @pytest.mark.parametrize(
