@@ -175,7 +175,7 @@ def test_feedback_changes_on_the_fly_and_says_no_more_than_a_model_sees(
     out = agent(lines, "small-1").stdout
     assert out.count("failed, missing_argument") == 2
     assert out.count("failed  The call failed.") == 2
-    assert "Feedback is minimal; :feedback detailed or minimal sets it." in out
+    assert "Feedback is minimal; :feedback detailed, minimal, code, " in out
     (trace,) = traces(tmp_path)
     assert [e.level for e in trace.events if isinstance(e, FeedbackSet)] == ["minimal"]
 
@@ -199,7 +199,7 @@ def test_a_retry_reports_the_first_failure_at_another_level(agent: Agent, tmp_pa
     lines = ":retry minimal\n:retry loud\npower x=1\nlength text=Peru\n:retry minimal\n:answer 16\n"
     out = agent(lines, "small-1").stdout
     assert "no call has failed yet" in out
-    assert "name a feedback level: :retry detailed or minimal" in out
+    assert "name a feedback level: :retry detailed, minimal, code, " in out
     assert "failed  The call failed." in out
     left, ended = traces(tmp_path)
     assert (len(left.replies), len(ended.replies), ended.started.feedback) == (2, 2, "minimal")

@@ -276,7 +276,7 @@ class Game:
             self._screen.note(f"Feedback is {text} from here on.")
         else:
             level = self._episode.feedback_level
-            self._screen.note(f"Feedback is {level}; :feedback {' or '.join(Level)} sets it.")
+            self._screen.note(f"Feedback is {level}; :feedback {', '.join(Level)} sets it.")
 
     def _back(self, steps: str) -> None:
         try:
@@ -289,7 +289,7 @@ class Game:
 
     def _retry(self, level: str) -> None:
         if level not in list(Level):
-            self._screen.note(f"name a feedback level: :retry {' or '.join(Level)}")
+            self._screen.note(f"name a feedback level: :retry {', '.join(Level)}")
             return
         try:
             self._show(lambda: self._branches.fork(Level(level)))
