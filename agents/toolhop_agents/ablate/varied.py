@@ -18,8 +18,10 @@ from toolhop_agents.runs.settings import OF_REQUESTS, OPERATIONAL, RunSettings
 
 OWN_FACTOR = frozenset({"feedback", "modes", "perturbation"})
 """Settings that have a factor of their own."""
-NO_LEVELS = frozenset({"template", "price", "keep_thoughts", "stop", "request_options"})
-"""Settings with files or lists as values, and those that no model sees."""
+NO_LEVELS = frozenset(
+    {"template", "price", "keep_thoughts", "stream", "stop", "request_options"}
+)  # fmt: skip
+"""Settings with files or lists as values, and those that change nothing that a model sees."""
 _LIMITS = frozenset({"turn_limit", "call_limit", "token_limit", "cost_limit"})
 SETTINGS: Mapping[str, str] = {
     flag_name(name).removeprefix("--"): name
