@@ -80,9 +80,9 @@ def profile(episodes: Iterable[tuple[Attempt, Trace]]) -> Profile:
     groups, digests = dict[Group, None](), dict[str, str]()
     added, offering = dict[tuple[object, ...], ItemSums](), defaultdict[str, set[str]](set)
     calls, failed = Counter[str](), Counter[str]()
-    for number, (one, trace) in enumerate(episodes):
+    for one, trace in episodes:
         groups[Group.of(one)] = None
-        add(added, one, (number, 0, ""))
+        add(added, one, (0, 0, ""))
         is_same = digests.setdefault(one.item, one.item_digest) == one.item_digest
         digests[one.item] = one.item_digest if is_same else ""
         for tool in _offered(trace):

@@ -22,6 +22,7 @@ from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import as_offered, respond
 from toolhop_env.benchmarks import named
 from toolhop_env.episode import Episode
+from toolhop_env.measures import Measure
 from toolhop_env.messages import RawCall, Reply, ToolMessage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Errored, Score
@@ -192,6 +193,11 @@ def test_a_measure_without_a_value_is_no_component() -> None:
         assert found["instance_error"] == 0
         assert "chain_at_place" not in found
         assert found["strict"] == 0
+        trace = environment.trace
+    undefined = Measure("undefined", "A share of nothing.", parts=lambda _: (0.0, 0.0))
+    measures = (*named("toolhop").measures, undefined)
+    reward = Reward.of(dataclasses.replace(named("toolhop"), measures=measures))
+    assert "undefined" not in reward.components(trace, trace)
 
 
 def test_a_turn_of_failed_calls_alone(pool: PlainEnvironments) -> None:
@@ -202,6 +208,8 @@ def test_a_turn_of_failed_calls_alone(pool: PlainEnvironments) -> None:
     for calls, expected in (((wrong, wrong), True), ((right, wrong), False), ((right,), False)):
         environment.reset(ITEM)
         assert environment.step(Reply("", calls)).only_failed is expected
+    assert environment.step(Reply("", (wrong,))).only_failed  # the turn before is another
+    environment.reset(ITEM)
     environment.step(Reply("", (wrong,)))
     assert not environment.step("an answer").only_failed
 
