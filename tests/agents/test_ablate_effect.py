@@ -195,6 +195,8 @@ def test_continuations_are_pairs_within_a_fork_and_clustered_by_item() -> None:
     ]  # fmt: skip
     # Three for the errored episode, and three for the fork that was not played on.
     assert found.left_out == 6
+    (planned,) = contrasts(ablation, arms, 5)
+    assert planned.left_out == 9
     assert found.arms(found.pairs[0]) == tuple(Arm(level, "detailed") for level in ablation.levels)
     assert found.arms(found.pairs[3]) == (Arm("detailed"), Arm("detailed"))
     assert ablation.branches(Key("1", "free", 2)) == tuple(Key("1", "free", n) for n in (4, 5, 6))
