@@ -195,17 +195,22 @@ def _without_calls(trace: Trace, item: Item, state: State, last: bool) -> Verdic
 
 
 def successful(trace: Trace) -> bool:
-    """Whether an episode has full credit and, if its item can be solved at all, is solved."""
+    """Whether an episode did what its label asks for, or has full credit where it has no label.
+
+    The right action is required even of an agent that knows the answer: it is not to be trained to
+    guess. An item that can be solved, at once or after the action, must be solved.
+    """
     verdict = score(trace)
     if not isinstance(verdict, Score):
         return False
-    parts = named(trace.started.benchmark).lead.of(verdict)
-    full = parts is not None and parts[0] >= parts[1] > 0
     if isinstance(trace.started.gold, dict) and FIELD in trace.started.gold:
         played = Played.of(trace)
-        reachable = played.label.solvable or played.label.solvable_after
-        return full and (played.solved or not reachable)
-    return full
+        told = played.label
+        acted = not played.actions if told.solvable else played.right_action
+        reachable = told.solvable or told.solvable_after
+        return acted and (played.solved if reachable else not played.claims)
+    parts = named(trace.started.benchmark).lead.of(verdict)
+    return parts is not None and parts[0] >= parts[1] > 0
 
 
 def trajectory(trace: Trace, item: Item) -> Result:
