@@ -247,15 +247,12 @@ def complete(gathered: Gathered, *, faults: bool, seed: int) -> None:
     for key, context in gathered.contexts.items():
         if context.conditions.call_format is not CallFormat.NATIVE or not context.tools:
             continue
-        verdicts = {one.result.verdict for one in gathered.replies[key] if one.result is not None}
+        done = [one.result for one in gathered.replies[key] if one.result is not None]
+        verdicts, needs = {one.verdict for one in done}, context.state.needs
         wrong = verdicts & {Verdict.HALLUCINATED, Verdict.INDECISIVE}
-        right = Verdict.CORRECT if context.state.solvable else Verdict.INDECISIVE
-        if wrong and right not in verdicts - (
-            {Verdict.INDECISIVE} if context.state.needs else set()
-        ):
-            gold = _gold(context)
-            if gold is not None:
-                gathered.add(context, Candidate(gold, Source.TWIN))
+        right = needs in {one.action for one in done} if needs else Verdict.CORRECT in verdicts
+        if wrong and not right and (gold := _gold(context)) is not None:
+            gathered.add(context, Candidate(gold, Source.TWIN))
         if faults and Verdict.CORRECT in verdicts and Verdict.HALLUCINATED not in verdicts:
             gathered.add(context, *_broken(gathered.replies[key], context, seed))
 
