@@ -113,7 +113,9 @@ def _made_options(function: F) -> F:
 
 
 def _template(path: Path | None) -> ChatTemplate:
-    return ChatTemplate.read(path) if path else ChatTemplate.chatml()
+    template = ChatTemplate.read(path) if path else ChatTemplate.chatml()
+    template.end()  # raises before anything runs
+    return template
 
 
 def _split_by(text: str) -> tuple[str, ...]:

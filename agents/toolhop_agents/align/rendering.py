@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jinja2
 from jinja2 import nodes
@@ -54,7 +55,11 @@ def _tojson(value: object, indent: int | None = None, **_: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-Span = tuple[int, int]
+def _now(form: str) -> str:
+    return datetime.now().strftime(form)  # noqa: DTZ005 -- local time, as in transformers
+
+
+Span: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ class ChatTemplate:
             extensions=[_Generation, "jinja2.ext.loopcontrols"],
         )
         environment.filters["tojson"] = _tojson
-        environment.globals["raise_exception"] = _refuse
+        environment.globals |= {"raise_exception": _refuse, "strftime_now": _now}
         return environment.from_string(self.text)
 
     def _marked(self, messages: Sequence[Wire], tools: Sequence[Wire], *, asks: bool) -> str:
@@ -124,7 +129,7 @@ class ChatTemplate:
                 messages=[with_objects(one) for one in messages],
                 tools=[*tools] or None,
                 add_generation_prompt=asks,
-                **self.special,
+                **{"bos_token": "", "eos_token": "", **self.special},
             )
         except Exception as error:  # a template is third-party code
             roles = ", ".join(str(one.get("role")) for one in messages)
