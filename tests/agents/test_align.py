@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_agents.models.wire_reading import reply_from_wire
 from toolhop_agents.scripted.responder import responder
-from toolhop_env.messages import Reply, ReplyTokens
+from toolhop_env.messages import ReplyTokens
 from toolhop_env.trace import Replied, to_line
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_tools.load import load
@@ -32,7 +31,7 @@ from toolhop_tools.model import GoldCall, Item
 from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.label import FIELD
 
-pytestmark = pytest.mark.usefixtures("inline_module")
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 CHATML = ChatTemplate.chatml()
 MARKED = ChatTemplate(
     "marked",
@@ -47,11 +46,9 @@ MARKED = ChatTemplate(
 def italy() -> Item:
     """An item of another family, whose tools have other code."""
     item = scenes.plain()
-    program = replace(scenes.CAPITAL.body, source=f"{scenes.CAPITAL.program.source}  # another")
-    tool = replace(scenes.CAPITAL, body=program)
-    people = replace(
-        scenes.POPULATION,
-        body=replace(scenes.POPULATION.body, source=f"{scenes.POPULATION.program.source}  # other"),
+    tool, people = (
+        replace(one, body=replace(one.program, source=f"{one.program.source}  # another"))
+        for one in (scenes.CAPITAL, scenes.POPULATION)
     )
     hops = (
         replace(item.hops[0], question="What is the capital of Italy?", answer="Rome", tool=tool,
@@ -59,7 +56,7 @@ def italy() -> Item:
         replace(item.hops[1], question="How many people live in Rome?", answer="2748109",
                 tool=people, gold=GoldCall({"city": "Rome"}, "written")),
     )  # fmt: skip
-    label: Any = {**dict(item.gold[FIELD]), "family": "italy"}  # type: ignore[arg-type, call-overload]
+    label: Any = {**dict(item.gold[FIELD]), "family": "italy"}  # type: ignore[arg-type]
     return replace(
         item, id="italy-plain", question="What number of persons has the Italian capital?",
         answer="2748109", hops=hops, domain="e", gold={FIELD: label},
@@ -231,7 +228,8 @@ Plant = Callable[[dict[str, Any]], object]
 
 
 def _call(message: dict[str, Any]) -> dict[str, Any]:
-    return message["tool_calls"][0]["function"]
+    function: dict[str, Any] = message["tool_calls"][0]["function"]
+    return function
 
 
 def _first_call(row: dict[str, Any]) -> dict[str, Any]:

@@ -313,6 +313,7 @@ async def _execute(gathered: Gathered, settings: RunSettings) -> None:
 @setting_option("temperature", default="0.7")
 @setting_option("max_tokens", default=1024)
 @setting_option("base_url")
+@setting_option("request_options")
 @setting_option("seed")
 @setting_option("sandbox")
 @click.option("--allow-test", is_flag=True, help="Train on a benchmark's test set.")

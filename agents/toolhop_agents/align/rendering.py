@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -56,7 +57,7 @@ def _tojson(value: object, indent: int | None = None, **_: object) -> str:
 
 
 def _now(form: str) -> str:
-    return datetime.now().strftime(form)  # noqa: DTZ005 -- local time, as in transformers
+    return datetime.now().strftime(form)
 
 
 Span: TypeAlias = tuple[int, int]
@@ -88,7 +89,7 @@ class ChatTemplate:
                 text = regular.content(file).decode()
             special = {name: str(one) for name, one in config.items() if name.endswith("_token")}
             found = cls(path.name, str(text), special)
-            found._compiled()
+            found._compiled  # noqa: B018 -- compiling it checks it
         except (OSError, ValueError, KeyError, TypeError, jinja2.TemplateError) as error:
             raise AlignError(
                 f"{path} has no chat template that can be read: {why(error)}",
@@ -108,6 +109,7 @@ class ChatTemplate:
         """Whether the template marks what is generated."""
         return "generation" in self.text.replace("add_generation_prompt", "")
 
+    @cached_property
     def _compiled(self) -> jinja2.Template:
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True,
@@ -125,7 +127,7 @@ class ChatTemplate:
             AlignError: the template refuses the messages.
         """
         try:
-            return self._compiled().render(
+            return self._compiled.render(
                 messages=[with_objects(one) for one in messages],
                 tools=[*tools] or None,
                 add_generation_prompt=asks,
@@ -187,8 +189,9 @@ class ChatTemplate:
         whole = self.text_of(
             [{"role": "user", "content": "."}, {"role": "assistant", "content": said}], []
         )
-        end = whole.rpartition(said)[2].strip()
-        if not end:
+        _, shown, end = whole.rpartition(said)
+        end = end.strip()
+        if not shown or not end:
             raise AlignError(
                 f"the template {self.name} does not end a turn: a model would not learn to stop",
                 fix="give a --template that ends the agent's turns with a token",
