@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from toolhop_agents.align.line import AlignError
 from toolhop_agents.export.chat import SPLIT_OF
+from toolhop_tools.benchmarks import READ
 from toolhop_tools.errors import counted
 from toolhop_tools.model import Item, canonical
 from toolhop_tools.scenarios.label import family_of
@@ -19,7 +20,7 @@ GRAM = 8
 TRAIN, VALIDATION = "train", "validation"
 BY = ("family", "code", "chain", "domain")
 """What may hold items together in one split, strictest last."""
-TEST_SETS = frozenset({"toolhop", "nestools", "toolbehonest", "relytoolbench"})
+TEST_SETS = frozenset(READ)
 """Published data sets that models are tested on."""
 
 
