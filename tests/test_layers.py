@@ -46,7 +46,7 @@ WITHIN_AGENTS = (
     {"approval", "benchmarks", "blind", "judge", "simulator"},
     {"runs"},
     {"ablate", "compare", "construct", "environment", "export", "serve", "play", "why"},
-    {"adapters"},
+    {"adapters", "align"},
     {
         "card",
         "report",
@@ -98,6 +98,7 @@ MAY_NAME_A_BENCHMARK = {
     "toolhop_agents/cli/perturb.py": "makes scenarios, with actions as RelyToolBench has them",
     "toolhop_agents/runs/job.py": "plays scenarios made on the spot",
     "toolhop_agents/data/export_as.py": "writes scenarios for other benchmarks",
+    "toolhop_agents/align": "makes training data of scenarios",
     # What people see of items depends on their kind.
     "toolhop_tools/review.py": "findings of a data set",
     "toolhop_agents/card": "counts of a data set",

@@ -148,6 +148,15 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyTokens:
+    """The tokens of a reply, from a server that returns them."""
+
+    prompt_ids: tuple[int, ...]
+    """Tokens of the conversation as the server rendered it; empty if it does not say."""
+    completion_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """One turn of an agent."""
 
@@ -165,6 +174,8 @@ class Reply:
     origin: Origin = Origin.ASKED
     thoughts: Thoughts | None = None
     """The model's reasoning; None if the provider sent none."""
+    tokens: Annotated[ReplyTokens | None, Field(exclude=True)] = None
+    """Tokens for a trainer, if the server sent them; traces do not keep them."""
 
     @property
     def cut(self) -> bool:

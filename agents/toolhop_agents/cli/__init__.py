@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "export.command",
         "Write runs as parquet, a Hugging Face data set, Inspect logs or chats.",
     ),
+    "align": ("align.command", "Make training data from items and runs, with executed labels."),
     "report": ("report.command", "Write runs as one HTML page that opens offline."),
     "ablate": (
         "ablate.command",

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from toolhop_agents.call_formats import shown
 from toolhop_agents.export.episodes import Exported
@@ -125,24 +127,45 @@ def chat(one: Exported, item: Item | None, style: ChatStyle) -> dict[str, JSON]:
     """Convert an episode to a chat; without its item there are no `tools`."""
     start = one.trace.started
     messages, _ = shown(start.call_format, one.trace.conversation(), ())
-    schemas: list[ToolSchema] = []
-    if item is not None:
-        tools = item.all_tools
-        schemas = [tools[name].schema for name in one.trace.tools if name in tools]
-    listed = [*schemas]
-    if style.order is ToolOrder.SHUFFLED:
-        random.Random(f"{start.seed}/{start.item}/chat").shuffle(listed)
+    schemas = _schemas(one.trace.tools, item)
+    listed = reordered(start, schemas) if style.order is ToolOrder.SHUFFLED else schemas
     texts = {tool_lines(schemas): tool_lines(listed)} if schemas else {}
     line: dict[str, JSON] = {
         "item": start.item,
         "perturbation": start.perturbation,
         "tool_order": _order(start, schemas, listed, messages),
         "split": split(one.attempt.cluster, item),
-        "messages": [_message(message, style.arguments, texts) for message in messages],
+        "messages": [chat_message(message, style.arguments, texts) for message in messages],
     }
     if start.call_format is CallFormat.NATIVE and listed:
         line["tools"] = [schema.to_openai() for schema in listed]
     return line
+
+
+def _schemas(names: Iterable[str], item: Item | None) -> list[ToolSchema]:
+    tools = item.all_tools if item is not None else {}
+    return [tools[name].schema for name in names if name in tools]
+
+
+def reordered(start: Started, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
+    """Return tools in an order that depends on the episode's item and seed alone."""
+    listed = [*schemas]
+    random.Random(f"{start.seed}/{start.item}/chat").shuffle(listed)
+    return listed
+
+
+def listing(
+    start: Started, names: Iterable[str], item: Item
+) -> tuple[list[dict[str, JSON]], dict[str, str]]:
+    """Return what shows tools in another order: the `tools` of a line, and texts in its prompt.
+
+    In the text format there are no `tools`; the second maps each list of tools to its new version.
+    """
+    schemas = _schemas(names, item)
+    listed = reordered(start, schemas)
+    if start.call_format is CallFormat.NATIVE:
+        return [schema.to_openai() for schema in listed], {}
+    return [], {tool_lines(schemas): tool_lines(listed)} if schemas else {}
 
 
 def _order(
@@ -159,7 +182,9 @@ def _order(
     return ToolOrder.SHUFFLED.value if moved else tool_order(start.perturbation)
 
 
-def _message(message: Message, form: Arguments, texts: Mapping[str, str]) -> dict[str, JSON]:
+def chat_message(
+    message: Message, form: Arguments, texts: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, JSON]:
     """Convert a message; `texts` maps tool lists in prompts to their reordered versions."""
     plain = plain_message(message, partial(_arguments, form=form))
     head: dict[str, JSON] = {"role": plain.pop("role"), "content": plain.pop("content")}
@@ -180,3 +205,13 @@ def _arguments(text: str, form: Arguments) -> JSON:
     except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {"unparsed": text}
+
+
+def with_objects(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message of a chat with the arguments of its calls as objects."""
+    calls = [
+        {**call, "function": {**call["function"], "arguments": _arguments(
+            call["function"]["arguments"], Arguments.OBJECT)}}
+        for call in message.get("tool_calls", ())
+    ]  # fmt: skip
+    return {**message, "tool_calls": calls} if calls else dict(message)

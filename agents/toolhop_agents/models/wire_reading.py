@@ -17,6 +17,7 @@ from toolhop_env.messages import (
     Message,
     RawCall,
     Reply,
+    ReplyTokens,
     SystemMessage,
     Thoughts,
     ToolMessage,
@@ -67,7 +68,20 @@ def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
         model=_text(body.get("model")),
         finish_reason=finish_reason,
         thoughts=_thoughts(message),
+        tokens=_tokens(body, choice),
     )
+
+
+def _tokens(body: Mapping[str, object], choice: Mapping[str, object]) -> ReplyTokens | None:
+    """Return the tokens that vLLM sends for ``return_token_ids``; None if there are none."""
+    wrote, read = choice.get("token_ids"), body.get("prompt_token_ids")
+    if not _are_ids(wrote):
+        return None
+    return ReplyTokens(tuple(read) if _are_ids(read) else (), tuple(wrote))
+
+
+def _are_ids(value: object) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and all(type(one) is int for one in value)
 
 
 def _instead(holder: Mapping[str, object], message: str) -> Unreadable:

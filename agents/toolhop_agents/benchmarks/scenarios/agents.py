@@ -25,6 +25,7 @@ from toolhop_tools.dates import whole_date
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.leaves import Leaf, leaves, with_value
 from toolhop_tools.model import ActionChoice, EpisodeAction, Hop, Item, ToolSchema
+from toolhop_tools.replied import object_in
 from toolhop_tools.words import as_text, runs, words
 
 MOST_TRIES = 3
@@ -86,7 +87,7 @@ def asks_when_missing(item: Item, seed: int, messages: Sequence[Message], tools:
         if runs(words(as_text(leaf.value)), known):
             continue
         about = ".".join(map(str, leaf.path))
-        if any(json.loads(one.call.arguments).get("about") == about for one in since):
+        if any(object_in(one.call.arguments).get("about") == about for one in since):
             return _act(item, EpisodeAction.GIVE_UP, reason=f"Nobody knows the {about}.")
         return _ask(item, about)
     if sum(one.call.name == hop.tool.name for one in since) >= MOST_TRIES:

@@ -1,0 +1,1 @@
+"""Training data from episodes: chats and preference pairs whose labels were executed."""

@@ -1,0 +1,266 @@
+"""Neutral lines of training files, which the writers turn into each trainer's format.
+
+Messages are those of `toolhop export --to chat`, but a call's arguments are the text that was
+written: only this text can be run again exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from toolhop_env.levels import Level, Verbosity
+from toolhop_env.reading import CallFormat
+from toolhop_env.setting import Setting
+from toolhop_env.trace import Started
+from toolhop_tools import regular
+from toolhop_tools.errors import ToolsError, why
+
+Wire: TypeAlias = dict[str, Any]
+"""A message in the chat-completions form."""
+
+SFT_FILE, DPO_FILE, ITEMS_FILE, SAMPLES_FILE = (
+    "sft.jsonl",
+    "dpo.jsonl",
+    "items.jsonl",
+    "samples.jsonl",
+)
+
+
+class AlignError(ToolsError):
+    """Training data that cannot be made, read or used. The message says why, and the fix."""
+
+    def __init__(self, message: str, *, fix: str) -> None:
+        super().__init__(f"{message}\n  fix: {fix}")
+
+
+class Kind(StrEnum):
+    """What a chat teaches."""
+
+    ORIGINAL = "original"
+    """The solution, without detours."""
+    REPAIRED = "repaired"
+    """The solution after a failed call, which is not trained."""
+    UNMATCHED = "unmatched"
+    """Asking for other tools, then the solution or giving up."""
+    MISSING = "missing"
+    """Asking the user for a value, then the solution."""
+
+
+class Source(StrEnum):
+    """Origin of a reply, best first."""
+
+    SAMPLE = "sample"
+    """A model's reply, executed from the same context as the others."""
+    RUN = "run"
+    """A reply in a run, or in a branch of an ablation."""
+    FORK = "fork"
+    """A reply of a run, executed in another context of the same episode."""
+    TWIN = "twin"
+    """The action or gold call that the item's label asks for."""
+    FAULT = "fault"
+    """A gold call that was broken on purpose."""
+
+
+class Verdict(StrEnum):
+    """Verdict on a reply, or on a whole trajectory."""
+
+    CORRECT = "correct"
+    """Calls of the next hop's tool with the gold result."""
+    ANSWER = "answer"
+    """The right answer, after the last hop."""
+    INDECISIVE = "indecisive"
+    """An accepted action: asking the user, changing tools or giving up."""
+    HALLUCINATED = "hallucinated"
+    """A call that was rejected, or has a made-up tool or value."""
+    OTHER = "other"
+    """Anything else: a wrong answer, a detour, or a fault of the infrastructure."""
+    SUCCESS = "success"
+    FAILURE = "failure"
+    HALLUCINATION = "hallucination"
+
+
+class PairType(StrEnum):
+    """Verdicts of the chosen and of the rejected reply (Relign, section 3)."""
+
+    CORRECT_HALLUCINATED = "correct>hallucinated"
+    CORRECT_INDECISIVE = "correct>indecisive"
+    INDECISIVE_HALLUCINATED = "indecisive>hallucinated"
+    ANSWER_CALL = "answer>call"
+    SUCCESS_FAILURE = "success>failure"
+    SUCCESS_HALLUCINATION = "success>hallucination"
+    FAILURE_HALLUCINATION = "failure>hallucination"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Conditions(_Part):
+    """How an episode was played, as far as its messages depend on it."""
+
+    mode: str
+    call_format: CallFormat = CallFormat.NATIVE
+    feedback: Verbosity = Level.DETAILED
+    perturbation: str = "as-is"
+    answer_malformed: bool = False
+    single_shot: bool = False
+
+    @classmethod
+    def of(cls, started: Started) -> Conditions:
+        """Return the conditions of a trace."""
+        return cls(**{name: getattr(started, name) for name in cls.model_fields})
+
+    def setting(self, **more: Any) -> Setting:  # noqa: ANN401 -- other fields of Setting
+        """Return the setting of an episode under these conditions."""
+        return Setting(**{name: getattr(self, name) for name in type(self).model_fields}, **more)
+
+
+class Result(_Part):
+    """What came of a reply or trajectory when it was executed."""
+
+    verdict: Verdict
+    ending: str = ""
+    """Why the episode ended; empty if it went on."""
+    action: str = ""
+    """The accepted action on the episode; empty if none."""
+    feedback: tuple[str, ...] = ()
+    """Feedback on the calls, in order."""
+
+
+class Tokens(_Part):
+    """The tokens that a model read and wrote, so that nothing is tokenized again."""
+
+    prompt_ids: tuple[int, ...]
+    completion_ids: tuple[int, ...]
+    mask: tuple[int, ...]
+    """1 for each of `completion_ids` that the model wrote, 0 for all others."""
+    logprobs: tuple[float, ...] | None = None
+
+
+class _Line(_Part):
+    id: str
+    item: str
+    """Id of the item in `ITEMS_FILE`."""
+    item_digest: str
+    family: str
+    domain: str
+    split: str
+    licence: str
+    """Licence of the item's data; empty if unknown."""
+    origin: str
+    """Data set or run that it came from."""
+    conditions: Conditions
+    tools: tuple[Wire, ...]
+
+
+class Chat(_Line):
+    """A chat for supervised fine-tuning."""
+
+    form: Literal["sft"] = "sft"
+    kind: Kind
+    agent: str
+    messages: tuple[Wire, ...]
+    trained: tuple[int, ...]
+    """Indexes of the messages to train on: the agent's turns, without failed calls."""
+    result: Result
+    tokens: Tokens | None = None
+
+
+class Pair(_Line):
+    """A preference pair: one prompt, and two continuations."""
+
+    form: Literal["dpo"] = "dpo"
+    pair_type: PairType
+    hop: int
+    """Hops solved before the step, from 0; -1 for whole trajectories."""
+    needs: str = ""
+    """Action that the label asks for at this step; empty if none."""
+    solvable: bool = True
+    """Whether the tools on offer and what was said so far suffice."""
+    chosen_source: Source
+    rejected_source: Source
+    prompt: tuple[Wire, ...]
+    chosen: tuple[Wire, ...]
+    rejected: tuple[Wire, ...]
+    chosen_result: Result
+    rejected_result: Result
+    chosen_tokens: Tokens | None = None
+    rejected_tokens: Tokens | None = None
+
+
+class Sampled(_Part):
+    """A model's reply to a context, executed."""
+
+    reply: Wire
+    result: Result
+    tokens: Tokens | None = None
+
+
+class Samples(_Part):
+    """The replies of a model to one context."""
+
+    key: str
+    """Digest of item, conditions and messages."""
+    item: str
+    item_digest: str
+    conditions: Conditions
+    messages: tuple[Wire, ...]
+    tools: tuple[Wire, ...]
+    hop: int
+    solvable: bool
+    needs: str
+    origin: str
+    licence: str
+    agent: str
+    replies: tuple[Sampled, ...]
+
+
+Line: TypeAlias = Annotated[Chat | Pair, Field(discriminator="form")]
+_LINE: TypeAdapter[Chat | Pair] = TypeAdapter(Line)
+
+
+def dumped(line: BaseModel) -> str:
+    """Return a line of a file, without its end."""
+    return json.dumps(line.model_dump(mode="json"), ensure_ascii=False)
+
+
+def lines_of(folder: Path) -> Iterator[Chat | Pair]:
+    """Yield the lines of a folder's training files.
+
+    Raises:
+        AlignError: the folder has none, or a line is malformed.
+    """
+    files = [path for name in (SFT_FILE, DPO_FILE) if (path := folder / name).is_file()]
+    if not files:
+        raise AlignError(
+            f"{folder} has neither {SFT_FILE} nor {DPO_FILE}",
+            fix="give a folder that `toolhop align sft` or `toolhop align dpo` wrote",
+        )
+    for path in files:
+        yield from read(path, _LINE)
+
+
+def read(path: Path, adapter: TypeAdapter[Any]) -> Iterator[Any]:
+    """Yield the values in the lines of a file.
+
+    Raises:
+        AlignError: the file cannot be read, or a line is malformed.
+    """
+    try:
+        content = regular.content(path)
+    except OSError as error:
+        raise AlignError(f"{path} cannot be read: {why(error)}", fix="give another path") from error
+    for number, text in enumerate(content.splitlines(), start=1):
+        if text.strip():
+            try:
+                yield adapter.validate_json(text)
+            except ValueError as error:
+                raise AlignError(
+                    f"line {number} of {path} is malformed: {why(error)}", fix="write it again"
+                ) from error

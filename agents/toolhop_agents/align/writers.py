@@ -1,0 +1,276 @@
+"""Writers of trainers' formats, for the versions in `Format.version`. Pure.
+
+TRL           ``messages`` (or ``prompt`` and ``completion``), ``tools`` as JSON text
+LLaMA-Factory sharegpt turns, calls as ``function_call``, ``dataset_info.json``
+axolotl       ``chat_template`` rows for chats; rendered text for pairs
+verl          ``messages`` and ``tools``, as the rows of a parquet file
+
+Arguments are objects wherever a chat template renders them: as JSON text they would be trained as a
+text within a text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from toolhop_agents.align.line import Chat, Pair, Wire
+from toolhop_agents.align.rendering import ChatTemplate
+from toolhop_agents.export.chat import with_objects
+from toolhop_sandbox.outcome import JSON
+
+TrainingRow: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A chat as one training row: messages, and which of them are trained."""
+
+    messages: tuple[Wire, ...]
+    trained: tuple[int, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every turn of the agent is trained, so that a mask by role is right."""
+        agent = [n for n, one in enumerate(self.messages) if one["role"] == "assistant"]
+        return agent == [*self.trained]
+
+
+def views(chat: Chat) -> list[View]:
+    """Return the rows of a chat for trainers without a mask by turn.
+
+    It is one row if every turn of the agent is trained, else one for each trained turn, which
+    follows its prompt.
+    """
+    view = View(chat.messages, chat.trained)
+    if view.whole:
+        return [view]
+    return [View(chat.messages[: at + 1], (at,)) for at in chat.trained]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The rows of a line by dataset, and why there are none if it is dropped."""
+
+    rows: tuple[tuple[str, TrainingRow], ...] = ()
+    dropped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A trainer's format."""
+
+    version: str
+    """Version whose source the format was read from."""
+    chat: Callable[[Chat, ChatTemplate], Written]
+    pair: Callable[[Pair, ChatTemplate], Written]
+    notes: tuple[str, ...]
+    """What the format drops, and settings without which the trainer does otherwise."""
+    suffix: str = ".jsonl"
+
+
+CHATS, STEPS, PAIRS = "sft", "sft-steps", "dpo"
+"""Datasets: chats of which every turn is trained, single turns after a prompt, pairs."""
+
+
+def _objects(messages: Iterable[Wire]) -> list[Wire]:
+    return [with_objects(one) for one in messages]
+
+
+def _tools(tools: Sequence[Wire]) -> str:
+    return json.dumps([*tools], ensure_ascii=False)
+
+
+# -- TRL ---------------------------------------------------------------------------------------
+
+
+def _trl_chat(chat: Chat, _: ChatTemplate) -> Written:
+    tools, rows = _tools(chat.tools), []
+    for view in views(chat):
+        messages = _objects(view.messages)
+        if view.whole:
+            rows.append((CHATS, {"messages": messages, "tools": tools}))
+        else:
+            step = {"prompt": messages[:-1], "completion": messages[-1:], "tools": tools}
+            rows.append((STEPS, step))
+    return Written(tuple(rows))
+
+
+def _trl_pair(pair: Pair, _: ChatTemplate) -> Written:
+    row = {name: _objects(getattr(pair, name)) for name in ("prompt", "chosen", "rejected")}
+    return Written(((PAIRS, {**row, "tools": _tools(pair.tools)}),))
+
+
+# -- LLaMA-Factory -----------------------------------------------------------------------------
+
+
+def _turn(message: Wire) -> TrainingRow:
+    """Return a turn of sharegpt; the text beside calls has no place there."""
+    if message.get("tool_calls"):
+        calls = [call["function"] for call in with_objects(message)["tool_calls"]]
+        listed = [{"name": one["name"], "arguments": one["arguments"]} for one in calls]
+        return {"from": "function_call", "value": json.dumps(listed, ensure_ascii=False)}
+    roles = {"user": "human", "tool": "observation", "assistant": "gpt"}
+    return {"from": roles[message["role"]], "value": message["content"]}
+
+
+def _turns(messages: Sequence[Wire]) -> tuple[str, list[TrainingRow]] | None:
+    """Return system prompt and turns; None if they do not alternate."""
+    system = messages[0]["content"] if messages and messages[0]["role"] == "system" else ""
+    turns: list[TrainingRow] = []
+    for message in messages[bool(system) :]:
+        turn = _turn(message)
+        if turns and turn["from"] == turns[-1]["from"] == "observation":
+            turns[-1]["value"] += f"\n{turn['value']}"
+        else:
+            turns.append(turn)
+    sides = [turn["from"] in {"human", "observation"} for turn in turns]
+    alternate = sides == [n % 2 == 0 for n in range(len(turns))]
+    return (system, turns) if alternate else None
+
+
+ALTERNATE = "its turns do not alternate"
+
+
+def _factory_chat(chat: Chat, _: ChatTemplate) -> Written:
+    rows = []
+    for view in views(chat):
+        found = _turns(view.messages)
+        if found is None:
+            return Written(dropped=ALTERNATE)
+        system, turns = found
+        row = {"conversations": turns, "system": system, "tools": _tools(chat.tools)}
+        rows.append((CHATS if view.whole else STEPS, row))
+    return Written(tuple(rows))
+
+
+def _factory_pair(pair: Pair, _: ChatTemplate) -> Written:
+    if len(pair.chosen) != 1 or len(pair.rejected) != 1:
+        return Written(dropped="a whole trajectory is more than one turn")
+    found = _turns(pair.prompt)
+    if found is None or len(found[1]) % 2 == 0:
+        return Written(dropped=ALTERNATE)
+    row = {
+        "conversations": found[1], "chosen": _turn(pair.chosen[0]),
+        "rejected": _turn(pair.rejected[0]), "system": found[0], "tools": _tools(pair.tools),
+    }  # fmt: skip
+    return Written(((PAIRS, row),))
+
+
+def dataset_info(files: Iterable[tuple[str, str]]) -> dict[str, JSON]:
+    """Return LLaMA-Factory's description of datasets, given their names and files."""
+    info: dict[str, JSON] = {}
+    for name, file in files:
+        columns: dict[str, JSON] = {
+            "messages": "conversations", "system": "system", "tools": "tools",
+        }  # fmt: skip
+        one: dict[str, JSON] = {"file_name": file, "formatting": "sharegpt", "columns": columns}
+        if name.startswith(PAIRS):
+            columns |= {"chosen": "chosen", "rejected": "rejected"}
+            one["ranking"] = True
+        info[f"toolhop_{name.replace('-', '_')}"] = one
+    return info
+
+
+# -- axolotl -----------------------------------------------------------------------------------
+
+
+def _axolotl_chat(chat: Chat, _: ChatTemplate) -> Written:
+    messages = [
+        {**one, "train": at in chat.trained} for at, one in enumerate(_objects(chat.messages))
+    ]
+    return Written(((CHATS, {"messages": messages, "tools": [*chat.tools]}),))
+
+
+def rendered_pair(pair: Pair, template: ChatTemplate) -> dict[str, str]:
+    """Return prompt, chosen and rejected as text.
+
+    Raises:
+        AlignError: the template cannot render them.
+    """
+    prompt = template.text_of(pair.prompt, pair.tools, asks=True)
+    row = {"prompt": prompt}
+    for name in ("chosen", "rejected"):
+        whole = template.text_of((*pair.prompt, *getattr(pair, name)), pair.tools)
+        row[name] = whole.removeprefix(prompt)
+    return row
+
+
+def _axolotl_pair(pair: Pair, template: ChatTemplate) -> Written:
+    return Written(((PAIRS, rendered_pair(pair, template)),))
+
+
+# -- verl --------------------------------------------------------------------------------------
+
+
+def _verl_chat(chat: Chat, template: ChatTemplate) -> Written:
+    if not views(chat)[0].whole:
+        return Written(dropped="verl trains every turn of the agent, failed calls included")
+    whole = template.text_of(chat.messages, chat.tools)
+    end, messages = template.end(), list[Wire](chat.messages)
+    for at, (start, stop) in template.turns(chat.messages, chat.tools):
+        text = whole[start:stop].rstrip().removesuffix(end)
+        messages[at] = {"role": "assistant", "content": text}
+    plain = [{"role": one["role"], "content": one["content"]} for one in messages]
+    if template.text_of(plain, chat.tools) != whole:
+        return Written(
+            dropped=f"the template {template.name} renders calls written as text otherwise"
+        )
+    return Written(((CHATS, {"messages": plain, "tools": _tools(chat.tools)}),))
+
+
+def _verl_pair(_: Pair, __: ChatTemplate) -> Written:
+    return Written(dropped="verl has no trainer of pairs")
+
+
+FORMATS: Mapping[str, Format] = {
+    "trl": Format(
+        "TRL 1.16.0", _trl_chat, _trl_pair,
+        ("`sft` rows need `assistant_only_loss=True`; `sft-steps` and `dpo` rows need nothing.",
+         "Set `max_length`: the default of 1,024 tokens cuts the end of a turn.",
+         "Llama 3.1's template has no generation marks: pass `chat_template_path`.",
+         "`datasets` must be 4.7 or later; older versions fill missing arguments with nulls."),
+    ),
+    "llamafactory": Format(
+        "LLaMA-Factory 0.9.5", _factory_chat, _factory_pair,
+        ("Drops the text beside calls, turns that do not alternate, and whole trajectories.",
+         "`sft_steps` needs `mask_history: true`, so train it apart from `sft`.",
+         "Results of parallel calls are joined in one observation."),
+    ),
+    "axolotl": Format(
+        "axolotl 0.19.0", _axolotl_chat, _axolotl_pair,
+        ("Chats: `type: chat_template`, `field_messages: messages`, `field_tools: tools`, "
+         "`roles_to_train: []`, `message_field_training: train`, `train_on_eos: turn`.",
+         "Pairs are text of one model family, by --template: `type: user_defined` with "
+         "`field_prompt`, `field_chosen`, `field_rejected`, and formats that add nothing."),
+    ),
+    "verl": Format(
+        "verl 0.9.1", _verl_chat, _verl_pair,
+        ("Drops pairs, and chats with an untrained turn.",
+         "Calls are written as the template's text, because parquet fills the arguments of other "
+         "tools with nulls; --template must be the model's."),
+        ".parquet",
+    ),
+}  # fmt: skip
+
+
+def rows_for(
+    name: str, lines: Iterable[Chat | Pair], template: ChatTemplate
+) -> tuple[dict[str, list[TrainingRow]], dict[str, int]]:
+    """Return the rows of a trainer by dataset and split, and how many lines are dropped and why.
+
+    Raises:
+        AlignError: the template cannot render a line.
+    """
+    rows: dict[str, list[TrainingRow]] = {}
+    dropped: dict[str, int] = {}
+    for line in lines:
+        form = FORMATS[name]
+        written = form.chat(line, template) if isinstance(line, Chat) else form.pair(line, template)
+        for dataset, row in written.rows:
+            rows.setdefault(f"{dataset}-{line.split}", []).append(row)
+        if written.dropped:
+            dropped[written.dropped] = dropped.get(written.dropped, 0) + 1
+    return rows, dropped
