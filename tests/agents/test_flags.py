@@ -32,6 +32,8 @@ WRITERS = {
 are no such: they never replace anything."""
 VARIES: Mapping[str, str] = {
     "--agent": "`serve` takes scripted agents alone",
+    "--by": "`compare` takes divergences too",
+    "--continuations": "of a fork at each level, or of an episode on each side",
     "--cost-limit": "of an episode, or of an item that is made",
     "--estimate": "`run` takes it without a number",
     "--feedback": "`play` takes no template",
