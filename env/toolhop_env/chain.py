@@ -15,21 +15,25 @@ class Kind(StrEnum):
     """How an episode leaves its chain. A call has the first kind that fits it."""
 
     MALFORMED_CALL = "malformed_call"
-    """The call did not run because of how it is written."""
+    """The call did not run because of how it is written. A tool that runs and then raises for want
+    of an argument that its schema calls optional is a `WRONG_VALUE`."""
     FAILED_CALL_REPEATED = "failed_call_repeated"
-    """The call failed, the same call had failed before, and it works at no time."""
+    """The call failed, the same call had failed before, and it works at no time; also if the tool
+    is broken."""
     WRONG_TOOL = "wrong_tool"
     """The tool is not on offer, or no step's, and its result gives no step's result."""
     GUESSED_AHEAD = "guessed_ahead"
-    """The call guesses the result of a step that is called in the same turn (ToolHop, figure 7)."""
+    """The call guesses the result of a step that is called in the same turn (ToolHop, figure 7).
+    A value that was said before is no guess."""
     MADE_UP_VALUE = "made_up_value"
     """Nothing before the call says or gives the value, and the call did not give the result."""
     WRONG_FORM = "wrong_form"
-    """The right value, written another way, and the call did not give the result."""
+    """The right value, written or spelt another way, and the call did not give the result."""
     RESULT_MISREAD = "result_misread"
     """Another value out of the result that holds the right one."""
     WRONG_VALUE = "wrong_value"
-    """A value that was said before, but not the one that the step needs."""
+    """The call did not give the result: its values were said before, but are not those that the
+    step needs, or one is left out. The default for a call of a step's own tool."""
     LOST_STEP = "lost_step"
     """A step was tried, did not give its result, and the agent goes on without it."""
     NEVER_CALLED = "never_called"
@@ -41,7 +45,8 @@ class Kind(StrEnum):
     OUT_OF_LIMIT = "out_of_limit"
     """Turns, calls, tokens, time, cost or context ran out."""
     WRONG_DECISION = "wrong_decision"
-    """The agent deferred wrongly, or answered where it should have deferred."""
+    """The agent deferred wrongly, gave up an answer that it could reach, or answered where it
+    should have deferred."""
     WRONG_CONCLUSION = "wrong_conclusion"
     """Every step is right, and the answer is wrong and no value out of the results."""
     ANSWER_FORM = "answer_form"
