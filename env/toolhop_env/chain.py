@@ -18,8 +18,7 @@ class Kind(StrEnum):
     """The call did not run because of how it is written. A tool that runs and then raises for want
     of an argument that its schema calls optional is a `WRONG_VALUE`."""
     FAILED_CALL_REPEATED = "failed_call_repeated"
-    """The call failed, the same call had failed before, and it works at no time; also if the tool
-    is broken."""
+    """The call failed, as the same call had before, and never works; even of a broken tool."""
     WRONG_TOOL = "wrong_tool"
     """The tool is not on offer, or no step's, and its result gives no step's result."""
     GUESSED_AHEAD = "guessed_ahead"

@@ -310,7 +310,7 @@ def _of_arguments(
             return Kind.MADE_UP_VALUE, text, f"Nothing before the call says {name} = {text!r}."
     if proven is None:
         return _against_chain(read, call, step)
-    # Where a call with the right form fails too, the form is not what this call lacks.
+    # Where a call with the right form fails too, the form is not at fault.
     failed = [other for at, other in read.tried if not read.gives[at]]
     tried = [_leaves(_values(other)) for other in failed if other.raw.name == step.tool]
     mended = {path for path in wanted for other in tried if same(other.get(path), wanted[path])}
@@ -338,10 +338,7 @@ def _compared(read: _Read, call: Called, text: str, wanted: str) -> Kind:
 
 
 def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
-    """Compare a call's values with the results that the chain hands on; no call is proven.
-
-    Tools of a chain give its results, so a call that does not has other values than it needs.
-    """
+    """Compare a call's values with the results that the chain hands on; no call is proven."""
     said = texts(_values(call))
     handed = [one.answer for one in read.steps[: step.number - 1]][::-1]
     differs = f"{call.raw.name} differs from the item's own chain"

@@ -279,7 +279,8 @@ def test_a_call_with_its_own_steps_result_is_for_a_later_step() -> None:
     assert kinds(first_divergence(played(RIGHT[0], again, *RIGHT[1:]))) == [
         (Kind.WRONG_VALUE, 2, 1)
     ]
-    # Not if no step is left, or if it gives a later step's result.
+    # Not beside the call that gives the result, if no step is left, or if it gives a later one's.
+    assert first_divergence(played(turn(book(), book("Mara Ilves")), *RIGHT[1:])).all == ()
     assert first_divergence(played(*RIGHT[:3], again, says("69"))).all == ()
     gives = turn(book("mara ilves"))
     assert first_divergence(played(RIGHT[0], gives, *RIGHT[2:])).all == ()
@@ -304,6 +305,15 @@ def test_of_several_values_the_one_at_fault_is_named() -> None:
     found = first_divergence(played(RIGHT[0], *tries, *RIGHT[1:], of=source))
     assert kinds(found) == [(Kind.WRONG_VALUE, 2, 1), (Kind.WRONG_VALUE, 3, 2)]
     assert found.all[0].evidence == "The call lacks an argument that the proven call has."
+    tries = turn(year("Jon Peltz")), turn(year("The Heron Year"))
+    found = first_divergence(played(RIGHT[0], *tries, *RIGHT[1:], of=source))
+    assert found.all[0].evidence.startswith("person is 'Jon Peltz'")
+    # Calls of other tools mend nothing.
+    mirror = turn(raw("mirror", {"title": "A Heron"}))
+    heron = mirror, turn(book("Heron")), turn(book("A Heron")), *RIGHT[1:]
+    assert kinds(first_divergence(played(*heron, of=proven(1, title="A Heron")))) == [
+        (Kind.WRONG_TOOL, 1, 0), (Kind.WRONG_FORM, 2, 1),
+    ]  # fmt: skip
 
 
 def test_options_are_not_made_up() -> None:
@@ -349,6 +359,8 @@ def test_decisions_of_scenarios() -> None:
     assert (gone.kind, gone.turn, gone.call, gone.value) == (
         Kind.WRONG_DECISION, 2, 1, "give_up",
     )  # fmt: skip
+    (first,) = scene(scenes.hiding(), needs, GIVES_UP).all
+    assert (first.turn, first.value) == (1, "change_tools")
     guess = asks("capital_of", country="Italy")
     found = scene(scenes.hiding(), guess, says("2748109"))
     assert [one.kind for one in found.all][-1] is Kind.WRONG_DECISION
