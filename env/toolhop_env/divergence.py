@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 
 from toolhop_env.benchmarks import named
-from toolhop_env.benchmarks.heard import Heard, Source
+from toolhop_env.benchmarks.heard import Heard, Source, is_wording
 from toolhop_env.benchmarks.known import plain_words
 from toolhop_env.benchmarks.results import LEAST_TELLING, gives, same, says, texts
 from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
@@ -28,12 +29,14 @@ from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import same_answer
 from toolhop_tools.leaves import leaves
 from toolhop_tools.model import Flaky, Item, canonical
-from toolhop_tools.words import as_text, scalars
+from toolhop_tools.words import as_text, bare, scalars
 
 __all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "next_step"]
 
 OPTION = re.compile(r"[a-z][a-z_-]*")
 """A value that picks an option, such as ``birth_year``, is not made up."""
+SPELLING_LIKENESS = 0.9
+"""Minimum similarity (difflib ratio) of a misspelt value: about one wrong letter in ten."""
 
 
 def first_divergence(
@@ -128,6 +131,17 @@ class _Read:
         at = self.reached.get(step.number)
         return at is not None and self.trace.calls[at].turn < turn
 
+    def hands_on(self, call: Called, step: Step) -> bool:
+        """Whether a call has the result that its tool gave before: it is for a later step."""
+        if not self.done(step, call.turn) or all(self.done(s, call.turn) for s in self.reachable):
+            return False
+        gave = self.trace.calls[self.reached[step.number]]
+        then, now = [
+            any(same_answer(step.answer, text) for text in texts(_values(tried)))
+            for tried in (gave, call)
+        ]
+        return now and not then and {gave.raw.name, call.raw.name} == {step.tool}
+
     @cached_property
     def open(self) -> Sequence[Step]:
         """Reachable steps whose results no call gives, and no call has from the agent's head."""
@@ -193,14 +207,15 @@ def _key(call: Called) -> str:
 
 
 def _alike(value: str, wanted: str) -> bool:
-    """Whether two values are the same but for their form: order, case, spaces, words."""
+    """Whether two values are the same but for their form: order, case, spaces, words, spelling."""
     ours, theirs = plain_words(value), plain_words(wanted)
     if not ours or not theirs:
         return False
     fewer, more = sorted(({*ours}, {*theirs}), key=len)
     near = "".join(ours) == "".join(theirs) or (fewer <= more and 2 * len(fewer) >= len(more))
     part = len(value) >= LEAST_TELLING and says(wanted, value)
-    return near or part or says(value, wanted)
+    spelt = get_close_matches(bare(value), [bare(wanted)], cutoff=SPELLING_LIKENESS)
+    return near or part or says(value, wanted) or (is_wording(value + wanted) and bool(spelt))
 
 
 def _leaves(arguments: Mapping[str, JSON] | None) -> Mapping[tuple[str | int, ...], JSON]:
@@ -258,6 +273,9 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
     if ahead := _guessed(read, call, step):
         why = f"{name} has {ahead!r} in the turn in which a step before it is called."
         return Kind.GUESSED_AHEAD, ahead, why
+    if read.hands_on(call, step) and {*read.gives[n]} <= {step.number}:
+        why = f"{name} has its own step's result, {step.answer!r}, and gives no later step's."
+        return Kind.WRONG_VALUE, step.answer, why
     at = read.reached.get(step.number)
     extra = at is not None and (at < n or read.trace.calls[at].turn == call.turn)
     if read.gives[n] or (extra and call.error is None):
@@ -292,13 +310,19 @@ def _of_arguments(
             return Kind.MADE_UP_VALUE, text, f"Nothing before the call says {name} = {text!r}."
     if proven is None:
         return _against_chain(read, call, step)
+    # Where a call with the right form fails too, the form is not at fault.
+    failed = [other for at, other in read.tried if not read.gives[at]]
+    tried = [_leaves(_values(other)) for other in failed if other.raw.name == step.tool]
+    mended = {path for path in wanted for other in tried if same(other.get(path), wanted[path])}
     whose = "the proven call" if step.arguments is not None else "the call that worked"
     pairs = [
         (".".join(map(str, path)), as_text(value), as_text(wanted.get(path, "")))
         for path, value in scalars(_values(call))
         if value is not None and value is not False and not same(value, wanted.get(path))
+        if path not in mended or not _alike(as_text(value), as_text(wanted[path]))
     ]
-    for name, text, right in sorted(pairs, key=lambda pair: _alike(*pair[1:])):
+    # A value that differs matters most; one that the proven call does without, least.
+    for name, text, right in sorted(pairs, key=lambda pair: (not pair[2], _alike(*pair[1:]))):
         evidence = f"{name} is {text!r}; {whose} has {repr(right) if right else 'none'}."
         return _compared(read, call, text, right), text, evidence
     return Kind.WRONG_VALUE, "", f"The call lacks an argument that {whose} has."
@@ -318,9 +342,9 @@ def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
     said = texts(_values(call))
     handed = [one.answer for one in read.steps[: step.number - 1]][::-1]
     differs = f"{call.raw.name} differs from the item's own chain"
-    if not handed or any(same_answer(answer, text) for answer in handed for text in said):
-        return NONE  # nothing shows what would have worked
-    for answer, text in ((answer, text) for answer in handed for text in said):
+    passes = any(same_answer(answer, text) for answer in handed for text in said)
+    pairs = [] if passes else [(answer, text) for answer in handed for text in said]
+    for answer, text in pairs:
         kind = _compared(read, call, text, answer)
         if kind is not Kind.WRONG_VALUE:
             return kind, text, f"{differs}: it has {text!r} for {answer!r}."

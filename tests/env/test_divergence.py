@@ -28,6 +28,8 @@ from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 BOOKS: Mapping[str, JSON] = {
     "The Heron Year": {"author": "Mara Ilves", "editor": "Jon Peltz"},
     "A Heron": "A novel by Mara Ilves, of 1960.",
+    "Mara Ilves": "Nothing is known of Mara Ilves.",
+    "mara ilves": {"born": 1931},
 }
 BORN = {"Mara Ilves": 1931, "Jon Peltz": 1920}
 QUESTION = "How old was the author of the book 'The Heron Year' in 2000?"
@@ -231,9 +233,12 @@ def test_without_a_certificate_the_words_say_less() -> None:
     assert one is not None
     assert (one.kind, one.step and one.step.arguments) == (Kind.RESULT_MISREAD, None)
     assert "differs from the item's own chain" in one.evidence
-    # Values that the chain hands on, and a failure: nothing shows what would have worked.
+    # Nothing shows what would have worked, but these values did not.
     failed = played(turn(book("Heron")), *RIGHT[1:], of=plain)
-    assert first_divergence(failed).first is None
+    found = first_divergence(failed).first
+    assert found is not None
+    assert found.kind is Kind.WRONG_VALUE
+    assert found.evidence.endswith("it does not return 'Mara Ilves'.")
     # The item as it was played brings its certificate.
     found = first_divergence(failed, item()).first
     assert found is not None
@@ -245,6 +250,70 @@ def test_the_call_that_worked_later_stands_in_for_a_certificate() -> None:
     one = only(first_divergence(trace))
     assert one.kind is Kind.WRONG_FORM
     assert "the call that worked has 'The Heron Year'" in one.evidence
+
+
+def test_a_call_with_the_right_values_that_gives_another_result_has_a_wrong_value() -> None:
+    plain = item(certified=False)
+    other = replace(plain, hops=(plain.hops[0], replace(plain.hops[1], answer="1932")))
+    found = first_divergence(played(*RIGHT[:2], says("68"), of=other)).first
+    assert found is not None
+    assert (found.kind, found.turn) == (Kind.WRONG_VALUE, 2)
+
+
+def proven(hop: int, **arguments: JSON) -> Item:
+    """The item with another proven call."""
+    hops = [*item().hops]
+    hops[hop - 1] = replace(hops[hop - 1], gold=GoldCall(arguments, "written"))
+    return replace(item(), hops=tuple(hops))
+
+
+def test_a_misspelt_value_is_another_form_but_another_number_is_not() -> None:
+    spelt = played(RIGHT[0], turn(year("Mara Ilvess")), *RIGHT[1:])
+    assert only(first_divergence(spelt)).kind is Kind.WRONG_FORM
+    numbered = played(turn(book("No. 20240118")), *RIGHT, of=proven(1, title="No. 20240117"))
+    assert only(first_divergence(numbered)).kind is Kind.MADE_UP_VALUE
+
+
+def test_a_call_with_its_own_steps_result_is_for_a_later_step() -> None:
+    again = turn(book("Mara Ilves"))
+    assert kinds(first_divergence(played(RIGHT[0], again, *RIGHT[1:]))) == [
+        (Kind.WRONG_VALUE, 2, 1)
+    ]
+    # Not beside the call that gives the result, if no step is left, or if it gives a later one's.
+    assert first_divergence(played(turn(book(), book("Mara Ilves")), *RIGHT[1:])).all == ()
+    assert first_divergence(played(*RIGHT[:3], again, says("69"))).all == ()
+    gives = turn(book("mara ilves"))
+    assert first_divergence(played(RIGHT[0], gives, *RIGHT[2:])).all == ()
+    # Nor if the step itself takes the value.
+    takes = proven(1, title="Mara Ilves")
+    assert first_divergence(played(again, again, *RIGHT[1:], of=takes)).all == ()
+    mirror = turn(raw("mirror", {"title": "The Heron Year"}))
+    assert first_divergence(played(mirror, again, *RIGHT[1:], of=takes)).all == ()
+
+
+def test_of_several_values_the_one_at_fault_is_named() -> None:
+    # The proven call does without a source, so the form is at fault.
+    more = played(RIGHT[0], turn(year("Ilves, Mara", source="The Heron Year")), *RIGHT[1:])
+    assert only(first_divergence(more)).kind is Kind.WRONG_FORM
+    # Mending the form alone would not help: another value differs,
+    source = proven(2, person="Mara Ilves", source="The Heron Year")
+    both = played(RIGHT[0], turn(year("Ilves, Mara", source="2000")), *RIGHT[1:], of=source)
+    assert only(first_divergence(both)).kind is Kind.WRONG_VALUE
+    # or did not help, since an argument is left out.
+    source = proven(2, person="The Heron Year", source="archive")
+    tries = turn(year("Heron Year")), turn(year("The Heron Year"))
+    found = first_divergence(played(RIGHT[0], *tries, *RIGHT[1:], of=source))
+    assert kinds(found) == [(Kind.WRONG_VALUE, 2, 1), (Kind.WRONG_VALUE, 3, 2)]
+    assert found.all[0].evidence == "The call lacks an argument that the proven call has."
+    tries = turn(year("Jon Peltz")), turn(year("The Heron Year"))
+    found = first_divergence(played(RIGHT[0], *tries, *RIGHT[1:], of=source))
+    assert found.all[0].evidence.startswith("person is 'Jon Peltz'")
+    # Calls of other tools mend nothing.
+    mirror = turn(raw("mirror", {"title": "A Heron"}))
+    heron = mirror, turn(book("Heron")), turn(book("A Heron")), *RIGHT[1:]
+    assert kinds(first_divergence(played(*heron, of=proven(1, title="A Heron")))) == [
+        (Kind.WRONG_TOOL, 1, 0), (Kind.WRONG_FORM, 2, 1),
+    ]  # fmt: skip
 
 
 def test_options_are_not_made_up() -> None:
@@ -285,6 +354,13 @@ def test_decisions_of_scenarios() -> None:
     assert kinds(scene(scenes.missing(), CAPITAL, needs, says("12"))) == [
         (Kind.WRONG_DECISION, 3, None)
     ]
+    which = asks("talk_to_user", question="Which letters?", about="letters")
+    (gone,) = scene(scenes.hiding(), which, GIVES_UP).all
+    assert (gone.kind, gone.turn, gone.call, gone.value) == (
+        Kind.WRONG_DECISION, 2, 1, "give_up",
+    )  # fmt: skip
+    (first,) = scene(scenes.hiding(), needs, GIVES_UP).all
+    assert (first.turn, first.value) == (1, "change_tools")
     guess = asks("capital_of", country="Italy")
     found = scene(scenes.hiding(), guess, says("2748109"))
     assert [one.kind for one in found.all][-1] is Kind.WRONG_DECISION

@@ -93,18 +93,20 @@ def chain(trace: Trace, answers: Answers) -> Chain:
     one = Played.of(trace, answers)
     label, steps = one.label, steps_of(one.gold)
     lost = 0 if label.solvable or label.solvable_after else min(label.lost, default=0)
+    gave_up = label.solvable_after and EpisodeAction.GIVE_UP in one.actions
     return Chain(
         steps, one.gold["answer"], toolhop.given(trace) or "", one.solved,
         reachable=lost - 1 if lost else len(steps),
         acts=one.task.acts,
         schemas={name: tool["parameters"] for name, tool in one.task.tools.items()},
-        decision=_wrong_decision(one) if one.decided is False else None,
+        decision=_wrong_decision(one) if one.decided is False or gave_up else None,
         defers=not label.solvable and not label.solvable_after,
     )  # fmt: skip
 
 
 def _wrong_decision(one: Played) -> Divergence:
-    did = next(iter(one.actions), None)
+    gives_up = one.right_action and EpisodeAction.GIVE_UP in one.actions
+    did = EpisodeAction.GIVE_UP if gives_up else next(iter(one.actions), None)
     at = next((n for n, c in enumerate(one.trace.calls) if did and deferred(c) is did), None)
     at = None if did is one.label.needs else at
     turn = len(one.trace.replies) if at is None else one.trace.calls[at].turn
