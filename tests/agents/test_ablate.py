@@ -24,6 +24,7 @@ from toolhop_agents.scripted.responder import responder
 from toolhop_env.fork import first_failure
 from toolhop_env.levels import Template
 from toolhop_env.messages import Reply
+from toolhop_env.runs.files import held
 from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import Trace
 from toolhop_tools.benchmarks.toolhop.reader import to_rows
@@ -477,7 +478,7 @@ def test_forks_are_compared_with_the_run_they_go_on_from(inside: dict[str, Any])
 
 
 def test_one_process_plays_an_ablation_at_a_time(inside: dict[str, Any]) -> None:
-    with AblationFolder.open(Path(inside["folder"])).held():
+    with held(Path(inside["folder"])):
         done = told("--resume", inside["folder"])
     assert done.returncode == 2
     assert "being played by another process" in done.stderr
