@@ -141,8 +141,7 @@ class State:
         self.lost = [e for e in lost if e.attempt.episode in self.repairs.episodes]
         if len(self.lost) < len(self.repairs.episodes):
             raise StoreError(f"{self.run.folder} no longer has the episodes that {folder} names")
-        stores = {arm: begun(folder / arm) for stage in Stage for arm in arms(stage)}
-        self.stores = {arm: store for arm, store in stores.items() if store is not None}
+        self.stores = _stores(folder)
         self._ended = {a: {e.key: e for e in s.results()} for a, s in self.stores.items()}
         for episode in self.lost:
             for stage in Stage:
@@ -199,7 +198,8 @@ class State:
 
     def job(self, arm: str, forks: Mapping[Key, Fork], settings: RunSettings) -> Job:
         """Return the work left in one of the `arms`, of which only one may repair."""
-        others = (store.attempts() for at, store in self.stores.items() if at != arm)
+        stores = _stores(self.folder)
+        others = (store.attempts() for at, store in stores.items() if at != arm)
         spent = sum((attempt.spent for attempts in others for attempt in attempts), Spent())
         used = {"token": spent.tokens, "call": spent.calls, "cost": spent.cost_usd or 0}
         left: dict[str, object] = {}
@@ -211,7 +211,7 @@ class State:
         settings = settings.model_copy(
             update={"log_dir": self.folder, "forked_from": origin, **left}
         )
-        if (store := self.stores.get(arm)) is not None:
+        if (store := stores.get(arm)) is not None:
             job = resumed(store, settings, changed(store, settings))
         else:
             clear(self.folder / arm)
@@ -226,6 +226,12 @@ def jobs(folder: Path, settings: RunSettings) -> Iterator[tuple[str, Job]]:
         state = State(folder)
         if forks := state.forks(stage):
             yield from ((arm, state.job(arm, forks, settings)) for arm in arms(stage))
+
+
+def _stores(folder: Path) -> dict[str, RunStore]:
+    """Return the runs that have begun."""
+    stores = ((arm, begun(folder / arm)) for stage in Stage for arm in arms(stage))
+    return {arm: store for arm, store in stores if store is not None}
 
 
 def _start(forks: Mapping[Key, Fork], repaired: bool, unit: WorkUnit) -> Prefix:
