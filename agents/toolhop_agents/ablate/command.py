@@ -24,15 +24,11 @@ from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (
     Sectioned,
     announce_default,
-    checked,
     config,
     options_of,
-    refuse_other,
+    resumed_settings,
     settings_of,
-    values_of,
 )
-from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed
-from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
@@ -63,7 +59,7 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
 @click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Resume an ablation that was cut off.")
 @click.option("--full", is_flag=True,
-              help="All tables: other episodes and designs, error codes, hops, savings, pairs.")
+              help="All tables: other episodes and designs, error codes, hops, pairs.")
 @discordant_option(10)
 @table_format
 @json_option
@@ -151,9 +147,7 @@ def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) 
                 f"{_listed(value)}; leave it out, or start anew"
             )
     given.pop("log_dir", None)
-    wanted = checked({**own.base.model_dump(), **values_of(given)})
-    refuse_other(ctx, folder.path, own.base, wanted)
-    refuse_unnamed(folder.path, of_run(wanted), {*map(flag_name, given)})
+    wanted = resumed_settings(ctx, folder.path, own.base, given)
     return AblationFolder(folder.path, own.model_copy(update={"base": wanted}))
 
 

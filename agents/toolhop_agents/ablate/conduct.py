@@ -20,14 +20,13 @@ from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Binding
 from toolhop_agents.runs.job import Job, prepare, resumed
 from toolhop_agents.runs.resume import Prefix
-from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.messages import Origin
 from toolhop_env.pairs.pair import by_key
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
-from toolhop_sandbox.outcome import JSON
 
 Parents: TypeAlias = Mapping[Key, tuple[RunStore, Attempt]]
 
@@ -105,7 +104,7 @@ def _job(folder: AblationFolder, arm: Arm) -> Job | None:
 
 def _begun(folder: AblationFolder, arm: Arm, store: RunStore | None, settings: RunSettings) -> Job:
     if store is not None:
-        return resumed(store, settings, changed(store, settings))
+        return resumed(store, settings)
     clear(folder.path / arm.name)
     job = prepare(settings)
     first = folder.store(folder.ablation.arms[0])
@@ -115,13 +114,6 @@ def _begun(folder: AblationFolder, arm: Arm, store: RunStore | None, settings: R
             "since; put it back, or start a new ablation"
         )
     return replace(job, folder=arm.name)
-
-
-def changed(store: RunStore, settings: RunSettings) -> dict[str, JSON]:
-    """Return the settings that changed since the arm began, for its manifest."""
-    own, plain = store.manifest["settings"], settings.model_dump(mode="json")
-    names = sorted(OPERATIONAL - {"log_dir"})
-    return {name: plain[name] for name in names if plain[name] != own.get(name)}
 
 
 def _parents(folder: AblationFolder, arm: Arm) -> Parents:

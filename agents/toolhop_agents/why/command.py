@@ -17,15 +17,12 @@ from toolhop_agents.benchmarks.predictions import PREFIX
 from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.cli.options import (
-    checked,
     given,
-    refuse_other,
+    resumed_settings,
     resuming_options,
     setting_option,
 )
-from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed
 from toolhop_agents.compare.cells import interval, table_of
-from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.job import settings_of
 from toolhop_agents.runs.manifest import folder_name
 from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
@@ -138,12 +135,9 @@ def _settings(
     """Return the stored settings with what was given.
 
     Raises:
-        click.UsageError: a flag would change the results, a key would be sent to an address that
-            only the folder names, or the agent cannot go on from other turns.
+        click.UsageError: see `resumed_settings`; or the agent cannot go on from other turns.
     """
-    wanted = checked({**stored.model_dump(), **changes})
-    refuse_other(ctx, run, stored, wanted)
-    refuse_unnamed(run, of_run(wanted), {*map(flag_name, changes)})
+    wanted = resumed_settings(ctx, run, stored, changes)
     if wanted.approve or wanted.keep_thoughts == "off" or wanted.agent_name.startswith(PREFIX):
         raise click.UsageError(
             f"{run} cannot be continued, as it was played with --approve, --keep-thoughts off or "

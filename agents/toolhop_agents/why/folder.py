@@ -15,7 +15,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from toolhop_agents.ablate.conduct import changed
 from toolhop_agents.ablate.folder import begun, clear
 from toolhop_agents.runs.job import Job, resumed, settings_of
 from toolhop_agents.runs.resume import Prefix
@@ -212,10 +211,10 @@ class State:
             update={"log_dir": self.folder, "forked_from": origin, **left}
         )
         if (store := stores.get(arm)) is not None:
-            job = resumed(store, settings, changed(store, settings))
+            job = resumed(store, settings)
         else:
             clear(self.folder / arm)
-            job = replace(resumed(self.run, settings, {}), store=None, folder=arm)
+            job = replace(resumed(self.run, settings), store=None, folder=arm)
         start = partial(_start, forks, arm.endswith("repaired"))
         return replace(job, only=frozenset(forks), starts=start)
 
