@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 from dotenv import load_dotenv
 
-from toolhop_agents.ablate.arms import Ended, leave, play
 from toolhop_agents.ablate.conduct import check, jobs, progress, usual_modes
 from toolhop_agents.ablate.design import Ablation, Design, Factor
 from toolhop_agents.ablate.folder import AblationFolder
@@ -19,6 +18,7 @@ from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
 from toolhop_agents.ablate.varied import levels_named, set_by_all
+from toolhop_agents.cli.arms import Ended, leave, play
 from toolhop_agents.cli.flags import discordant_option
 from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from toolhop_agents.ablate.arms import FINISHED
 from toolhop_agents.ablate.design import Ablation, Arm, Factor
 from toolhop_agents.ablate.folder import AblationFolder, clear
 from toolhop_agents.ablate.varied import DesignError
@@ -29,6 +28,8 @@ from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
 
 Parents: TypeAlias = Mapping[Key, tuple[RunStore, Attempt]]
+FINISHED = "success"
+"""Status of a run with nothing left to play."""
 
 
 def check(ablation: Ablation) -> Ablation:
@@ -69,7 +70,7 @@ def _binding(job: Job) -> Binding:
 
 
 def jobs(folder: AblationFolder) -> Iterator[tuple[str, Job]]:
-    """Yield what is left of each arm by its name, for `toolhop_agents.ablate.arms.play`."""
+    """Yield what is left of each arm by its name, for `toolhop_agents.cli.arms.play`."""
     for arm in folder.ablation.arms:
         if (job := _job(folder, arm)) is not None:
             yield arm.name, job

@@ -12,8 +12,8 @@ from typing import Any
 import click
 from dotenv import load_dotenv
 
-from toolhop_agents.ablate.arms import leave, play
 from toolhop_agents.benchmarks.predictions import PREFIX
+from toolhop_agents.cli.arms import leave, play
 from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.cli.options import (

@@ -220,7 +220,7 @@ class State:
 
 
 def jobs(folder: Path, settings: RunSettings) -> Iterator[tuple[str, Job]]:
-    """Yield what is left of each run by its name, for `toolhop_agents.ablate.arms.play`."""
+    """Yield what is left of each run by its name, for `toolhop_agents.cli.arms.play`."""
     for stage in Stage:
         state = State(folder)
         if forks := state.forks(stage):

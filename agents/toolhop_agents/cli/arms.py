@@ -1,4 +1,4 @@
-"""Play a folder's runs one after another, and say how that ended. `toolhop why` does so too."""
+"""Play a folder's runs one after another, and say how that ended."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 
+from toolhop_agents.ablate.conduct import FINISHED
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.progress import Episodes, ErrorConsole
 from toolhop_agents.cli.stored_addresses import of_run, resuming
@@ -22,9 +23,6 @@ from toolhop_env.runs.files import held
 from toolhop_env.runs.progress import progress
 from toolhop_env.runs.store import RunStore
 from toolhop_tools.errors import counted
-
-FINISHED = "success"
-"""Status of a run with nothing left to play."""
 
 
 @dataclass(frozen=True, slots=True)
