@@ -69,7 +69,7 @@ WITHIN_AGENTS = (
 WITH_CLI = next(parts for parts in WITHIN_AGENTS if "cli" in parts)
 """Parts that are commands and nothing else."""
 SHARED_CLI = {
-    "__init__", "faults", "flags", "json_output", "options", "progress", "stored_addresses",
+    "__init__", "arms", "faults", "flags", "json_output", "options", "progress", "stored_addresses",
 }  # fmt: skip
 """What the commands of all features share."""
 SHOWS = {"stacked", "table_forms", "table", "plain_summary", "terminal", "trace_view", "data_view"}

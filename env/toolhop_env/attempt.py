@@ -16,7 +16,7 @@ from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.reading import CallFormat
 from toolhop_env.results import InjectionLabel, injection_label
 from toolhop_env.score import Errored, Score, Verdict
-from toolhop_env.spending import Spent, spent, spent_on
+from toolhop_env.spending import Spent, spent
 from toolhop_env.trace import Trace
 
 FAMILY = "family"
@@ -68,8 +68,6 @@ class Attempt:
     """Replies, tokens, cost and calls of this attempt itself."""
     failure: Failure | None = None
     """The first failed call; None if no call failed."""
-    to_failure: Spent = field(default_factory=Spent)
-    """Spending up to and including the turn of the first failed call, inherited turns included."""
     milestones: tuple[bool, ...] = ()
     """Whether each milestone of the benchmark was reached (ToolHop: each hop)."""
     facets: Mapping[str, str] = field(default_factory=dict)
@@ -134,9 +132,8 @@ def attempt_of(
     Raises:
         UnknownBenchmark: the trace's benchmark is not installed here.
     """
-    start, failure = trace.started, first_failure(trace)
+    start = trace.started
     benchmark = named(start.benchmark)
-    before = [one.reply for one in trace.replies if failure and one.turn <= failure.turn]
     return Attempt(
         episode=start.episode,
         benchmark=start.benchmark,
@@ -153,8 +150,7 @@ def attempt_of(
         parent=start.parent,
         prefix_turns=start.prefix_turns,
         spent=spent(trace),
-        failure=failure,
-        to_failure=spent_on(before),
+        failure=first_failure(trace),
         milestones=tuple(one.reached for one in benchmark.presentation.milestones(trace)),
         facets=benchmark.grouping.facets(start.gold),
         perturbation=start.perturbation,

@@ -88,12 +88,16 @@ def partial_text(level: Level, values: Mapping[str, str]) -> str:
     if Part.PROSE in PARTS[level]:
         return values["detailed"]
     message, start = values["detailed"], values["opening"]
-    left = max(0, len(message) - len(MINIMAL_TEXT) - 1)
-    padding = (_PADDING * (left // len(_PADDING) + 1))[:left]
-    padding = padding.rpartition(" ")[0].ljust(left, ".")
-    shown = {**values, "rest": message.removeprefix(start), "padding": padding}
+    length = max(0, len(message) - len(MINIMAL_TEXT) - 1)
+    shown = {**values, "rest": message.removeprefix(start), "padding": padding(length)}
     lines = (LINES[part] for part in PARTS[level])
     return MINIMAL_TEXT + "".join(f"{label}{shown[at]}" for label, at in lines if shown[at])
+
+
+def padding(chars: int) -> str:
+    """Return a text of this length that says nothing of use."""
+    text = (_PADDING * (chars // len(_PADDING) + 1))[:chars]
+    return text.rpartition(" ")[0].ljust(chars, ".")
 
 
 def opening(message: str) -> str:

@@ -150,7 +150,7 @@ def test_a_lead_that_is_a_mean_has_no_shares_of_discordant_pairs() -> None:
 
     base, forks = [graded(n, 5) for n in range(9)], [graded(n, 4 - n % 2) for n in range(9)]
     found = contrasts(FORKED, {"detailed": base, "detailed-then-minimal": forks})
-    whole = Result((grade,), list(rows_of(FORKED, (grade,), found)), [], [], {})
+    whole = Result((grade,), list(rows_of(FORKED, (grade,), found)), [], {})
     plain = json.loads(json.dumps(to_json(FORKED, whole)["rows"]))
     for row in plain:
         effect = row["effect"]

@@ -153,7 +153,7 @@ def test_every_number_has_a_range() -> None:
 SOURCES = Path(toolhop_agents.__file__).parent
 PASSED_ON = {
     ("cli/options.py", "checked"), ("cli/options.py", "check_url"),
-    ("cli/options.py", "refuse_other"), ("data/command.py", "schema"),
+    ("cli/options.py", "resumed_settings"), ("data/command.py", "schema"),
 }  # fmt: skip
 """Where the text of a refusal is made elsewhere: it is in `wrong_uses.txt`."""
 

@@ -73,16 +73,12 @@ def marker() -> str:
 
 
 def test_treatments_have_one_spelling_and_others_are_refused() -> None:
-    assert checked_results("injected+padded=050") == "padded=50+injected"
-    assert checked_results("padded=0") == checked_results("as-is") == "as-is"
+    for text in ("as-is", "padded=50", "padded=999999", "injected", "padded=50+injected"):
+        assert checked_results(text) == text
     for text in (
-        "",
-        "padded",
-        "padded=-1",
-        "padded=1+padded=2",
-        "as-is+injected",
-        "padded=2000000",
-    ):
+        "", "padded", "padded=-1", "padded=0", "padded=050", "padded=1+padded=2", "padded=1000000",
+        "injected+padded=50", "as-is+injected", "padded=5+", "padded=٣", "as-is\n",
+    ):  # fmt: skip
         with pytest.raises(BadChoice, match=r"padded=N \(tokens"):
             checked_results(text)
 

@@ -3,58 +3,36 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import click
 from click.core import ParameterSource
 from dotenv import load_dotenv
-from rich.console import Console
 
-from toolhop_agents.ablate.conduct import (
-    FINISHED,
-    Conducted,
-    check,
-    conduct,
-    progress,
-    usual_modes,
-)
-from toolhop_agents.ablate.design import Ablation, Arm, Design, Factor
+from toolhop_agents.ablate.conduct import check, jobs, progress, usual_modes
+from toolhop_agents.ablate.design import Ablation, Design, Factor
 from toolhop_agents.ablate.folder import AblationFolder
 from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
 from toolhop_agents.ablate.varied import levels_named, set_by_all
-from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
+from toolhop_agents.cli.arms import Ended, leave, play
 from toolhop_agents.cli.flags import discordant_option
 from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (
     Sectioned,
     announce_default,
-    checked,
     config,
     options_of,
-    refuse_other,
+    resumed_settings,
     settings_of,
-    values_of,
 )
-from toolhop_agents.cli.progress import Episodes, ErrorConsole
-from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
-from toolhop_agents.runs.diagnose_command import report_errored
-from toolhop_agents.runs.execute import Plan
-from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import say
-from toolhop_env.attempt import Attempt
 from toolhop_env.levels import LevelError, Template, level_of
-from toolhop_env.trace import Event
-from toolhop_tools.errors import counted
 from toolhop_tools.scenarios.label import Scenario
 
 DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "continuations", "confidence")
@@ -81,7 +59,7 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
 @click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Resume an ablation that was cut off.")
 @click.option("--full", is_flag=True,
-              help="All tables: other episodes and designs, error codes, hops, savings, pairs.")
+              help="All tables: other episodes and designs, error codes, hops, pairs.")
 @discordant_option(10)
 @table_format
 @json_option
@@ -107,29 +85,18 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     if show is not None:
         _reported(ctx, "--show", frozenset({"as_json", "discordant", "format", "full"}))
         folder = AblationFolder.open(show)
-        _print(Conducted(folder, progress(folder)), discordant, full=full, as_json=as_json)
+        _print(folder, Ended(progress(folder)), discordant, full=full, as_json=as_json)
         return
     if resume is not None:
         folder = _resumed(ctx, AblationFolder.open(resume), flags)
     else:
         folder = AblationFolder.create(check(_ablation(ctx, flags)))
         announce_default(flags)
-    errors = ErrorConsole()
     say(f"ablation: {folder.path}")
-    ended = _played(folder, errors)
-    errored = _print(ended, discordant, full=full, as_json=as_json)
-    if ended.status == FINISHED and not errored:
-        return
-    if ended.status != FINISHED:
-        stopped = f"the ablation stopped ({ended.status}): {ended.fault}"
-        why = stopped if ended.fault else "interrupted"
-        say(f"{why}: {ended.how_far}")
-    if not ended.fault:
-        results = [one for _, store in folder.stores() for one in store.results()]
-        report_errored(errors, results)
-    again = resuming("ablate --resume", folder.path, of_run(folder.ablation.base))
-    say(f"resume with: {again}")
-    sys.exit(INTERRUPTED if ended.status == "cancelled" else EXIT_EPISODES)
+    base = folder.ablation.base
+    ended = play(folder.path, base.agent_name, jobs(folder))
+    _print(folder, ended, discordant, full=full, as_json=as_json)
+    leave("ablate --resume", folder.path, base, ended, (store for _, store in folder.stores()))
 # fmt: on
 
 
@@ -180,9 +147,7 @@ def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) 
                 f"{_listed(value)}; leave it out, or start anew"
             )
     given.pop("log_dir", None)
-    wanted = checked({**own.base.model_dump(), **values_of(given)})
-    refuse_other(ctx, folder.path, own.base, wanted)
-    refuse_unnamed(folder.path, of_run(wanted), {*map(flag_name, given)})
+    wanted = resumed_settings(ctx, folder.path, own.base, given)
     return AblationFolder(folder.path, own.model_copy(update={"base": wanted}))
 
 
@@ -276,48 +241,11 @@ def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor, levels: Sequ
         )
 
 
-def _played(folder: AblationFolder, errors: Console) -> Conducted:
-    """Play the ablation with a progress line per arm."""
-    with ExitStack() as stack:
-        shown: list[Episodes] = []
-
-        def on_arm(arm: Arm, plan: Plan) -> None:
-            stack.close()
-            say(f"{arm.name}: {counted(plan.episodes, 'episode')}")
-            agent = folder.ablation.settings(arm).agent_name
-            shown[:] = [stack.enter_context(Episodes(errors, agent))]
-            shown[0].start(plan.episodes)
-
-        def on_making(arm: Arm, items: int) -> None:
-            stack.close()
-            say(f"{arm.name}: made of {items} items")
-
-        def on_result(attempt: Attempt) -> None:
-            shown[0].result(attempt)
-
-        def on_event(event: Event) -> None:
-            shown[0].event(event)
-
-        played = partial(
-            conduct, folder, on_making=on_making, on_arm=on_arm, on_result=on_result,
-            on_event=on_event,
-        )  # fmt: skip
-        return anyio.run(played)
-
-
-def _print(ended: Conducted, most: int, *, full: bool, as_json: bool) -> int:
-    """Print the figures, and return the number of errored episodes."""
-    ablation = ended.folder.ablation
-    folder = ended.folder
-    found = result(ablation, folder.episodes(), folder.planned(), folder.leaks())
-    errored = sum(errored for _, errored in found.arms.values())
+def _print(folder: AblationFolder, ended: Ended, most: int, *, full: bool, as_json: bool) -> None:
+    ablation = folder.ablation
+    figures = result(ablation, folder.episodes(), folder.planned(), folder.leaks())
     if not as_json:
-        print_result(table_console(), ablation, found, most=most, full=full)
-        return errored
-    head = {
-        "folder": str(ended.folder.path),
-        "status": ended.status,
-        "fault": ended.fault or None,
-    }
-    click.echo(json.dumps({**head, **to_json(ablation, found)}, ensure_ascii=False))
-    return errored
+        print_result(table_console(), ablation, figures, most=most, full=full)
+        return
+    head = {"folder": str(folder.path), "status": ended.status, "fault": ended.fault or None}
+    click.echo(json.dumps({**head, **to_json(ablation, figures)}, ensure_ascii=False))

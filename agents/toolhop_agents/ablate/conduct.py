@@ -1,4 +1,4 @@
-"""Play an ablation arm by arm, each arm as a run of its own.
+"""The arms of an ablation as runs that are left to play.
 
 A fork arm is played after the arm that it resumes from. It resumes the episodes of that arm that
 have a score and that the levels can differ in (`Ablation.branches_from`); each begins with the
@@ -7,46 +7,29 @@ turns that they share (`toolhop_env.fork`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
 from toolhop_agents.ablate.design import Ablation, Arm, Factor
-from toolhop_agents.ablate.folder import AblationFolder
+from toolhop_agents.ablate.folder import AblationFolder, clear
 from toolhop_agents.ablate.varied import DesignError
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Binding
-from toolhop_agents.runs.execute import Plan, Run, execute
 from toolhop_agents.runs.job import Job, prepare, resumed
 from toolhop_agents.runs.resume import Prefix
-from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.attempt import Attempt, Key
-from toolhop_env.episode import Sink
 from toolhop_env.messages import Origin
 from toolhop_env.pairs.pair import by_key
 from toolhop_env.runs.files import StoreError
-from toolhop_env.runs.progress import progress as run_progress
 from toolhop_env.runs.store import RunStore
-from toolhop_sandbox.outcome import JSON
 
 Parents: TypeAlias = Mapping[Key, tuple[RunStore, Attempt]]
 FINISHED = "success"
 """Status of a run with nothing left to play."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conducted:
-    """The outcome of playing an ablation, complete or not."""
-
-    folder: AblationFolder
-    status: str
-    """``success``, or the status of the arm that stopped it
-    (`toolhop_agents.runs.manifest.Status`)."""
-    fault: str = ""
-    how_far: str = ""
-    """Finished episodes of the arm that stopped it, in words."""
 
 
 def check(ablation: Ablation) -> Ablation:
@@ -86,39 +69,11 @@ def _binding(job: Job) -> Binding:
     return binding_of(job.items[0].benchmark)
 
 
-async def conduct(
-    folder: AblationFolder,
-    *,
-    on_making: Callable[[Arm, int], None] = lambda _arm, _items: None,
-    on_arm: Callable[[Arm, Plan], None] = lambda _arm, _plan: None,
-    on_result: Callable[[Attempt], None] = lambda _: None,
-    on_event: Sink = lambda _: None,
-) -> Conducted:
-    """Play what is left of every arm, and stop at the first arm that does not finish.
-
-    Raises:
-        ToolsError, UnknownAgent, StoreError, SandboxUnavailable: see `execute`. StoreError also if
-            another process is playing the ablation.
-    """
-    with folder.held():
-        for arm in folder.ablation.arms:
-            job = _job(folder, arm)
-            if job is None:
-                continue
-
-            if job.certificates is not None:
-                on_making(arm, len(job.items))
-
-            def started(plan: Plan, arm: Arm = arm) -> None:
-                on_arm(arm, plan)
-
-            run: Run = await execute(job, on_start=started, on_result=on_result, on_event=on_event)
-            if run.status != FINISHED:
-                finished = len(run_progress(run.attempts).finished)
-                wanted = sum(1 for _ in job.left(run_progress([])))
-                how_far = f"{finished} of {wanted} episodes of {arm.name} are finished"
-                return Conducted(folder, run.status, run.fault, how_far)
-    return Conducted(folder, FINISHED)
+def jobs(folder: AblationFolder) -> Iterator[tuple[str, Job]]:
+    """Yield what is left of each arm by its name, for `toolhop_agents.cli.arms.play`."""
+    for arm in folder.ablation.arms:
+        if (job := _job(folder, arm)) is not None:
+            yield arm.name, job
 
 
 def progress(folder: AblationFolder) -> str:
@@ -150,8 +105,8 @@ def _job(folder: AblationFolder, arm: Arm) -> Job | None:
 
 def _begun(folder: AblationFolder, arm: Arm, store: RunStore | None, settings: RunSettings) -> Job:
     if store is not None:
-        return resumed(store, settings, changed(store, settings))
-    folder.clear(arm)
+        return resumed(store, settings)
+    clear(folder.path / arm.name)
     job = prepare(settings)
     first = folder.store(folder.ablation.arms[0])
     if first is not None and first.manifest["data"]["digest"] != job.data.digest:
@@ -160,13 +115,6 @@ def _begun(folder: AblationFolder, arm: Arm, store: RunStore | None, settings: R
             "since; put it back, or start a new ablation"
         )
     return replace(job, folder=arm.name)
-
-
-def changed(store: RunStore, settings: RunSettings) -> dict[str, JSON]:
-    """Return the settings that changed since the arm began, for its manifest."""
-    own, plain = store.manifest["settings"], settings.model_dump(mode="json")
-    names = sorted(OPERATIONAL - {"log_dir"})
-    return {name: plain[name] for name in names if plain[name] != own.get(name)}
 
 
 def _parents(folder: AblationFolder, arm: Arm) -> Parents:

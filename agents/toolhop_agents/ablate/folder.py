@@ -13,7 +13,6 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +30,6 @@ from toolhop_env.runs.files import (
     StoreError,
     check_own,
     fresh_folder,
-    held,
     write_atomic,
 )
 from toolhop_env.runs.manifest_formats import renamed_settings
@@ -100,14 +98,6 @@ class AblationFolder:
         ) as error:
             raise StoreError(f"{file} cannot be read: {why(error)}") from error
 
-    def held(self) -> AbstractContextManager[None]:
-        """Lock the ablation for this process, as beginning an arm may clear its folder.
-
-        Raises:
-            StoreError: another process is playing it.
-        """
-        return held(self.path)
-
     def store(self, arm: Arm) -> RunStore | None:
         """Return an arm's run; None if it has not begun.
 
@@ -115,14 +105,6 @@ class AblationFolder:
             StoreError: something else is in its place.
         """
         return begun(self.path / arm.name)
-
-    def clear(self, arm: Arm) -> None:
-        """Remove the remains of an arm that was killed before it had a manifest.
-
-        Raises:
-            StoreError: they cannot be removed.
-        """
-        clear(self.path / arm.name)
 
     def stores(self) -> list[tuple[Arm, RunStore]]:
         """Return the arms that have begun, with their runs."""

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 
 from toolhop_agents.ablate.design import Ablation, Arm
 from toolhop_agents.ablate.parts import PartEffect
-from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code, hop
+from toolhop_agents.ablate.result import Discordant, Result, Row, code, hop
 from toolhop_agents.compare.cells import bounds
 from toolhop_env.attempt import Attempt
 from toolhop_env.pairs.line import Line
 from toolhop_env.results import InjectionLabel
-from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
 
 
@@ -28,7 +27,6 @@ def to_json(ablation: Ablation, found: Result) -> dict[str, JSON]:
             for name, counts in found.injections.items()
             if counts
         },
-        "savings": [_saving(saving) for saving in found.savings],
         "arms": {
             name: {"scored": scored, "errored": errored}
             for name, (scored, errored) in found.arms.items()
@@ -117,30 +115,3 @@ def _discordant(one: Discordant) -> JSON:
         "first_episode": path_of(arms[0], pair.before),
         "second_episode": path_of(arms[1], pair.after),
     }
-
-
-def _saving(saving: Saving) -> JSON:
-    return {
-        "prefix": saving.prefix,
-        "level": saving.level,
-        "branches": saving.branches,
-        "asked": _spent(saving.asked),
-        "kept": _spent(saving.kept),
-        "unplayed": _spent(saving.unplayed),
-        "saved": _spent(saving.saved),
-        "independent": _spent(saving.independent),
-        "independent_counted": None if saving.counted is None else _spent(saving.counted),
-    }
-
-
-def _spent(spent: Spent) -> JSON:
-    return {
-        "model_calls": model_calls(spent),
-        "tokens": spent.tokens + spent.saved_tokens,
-        "cost_usd": spent.cost_usd,
-    }
-
-
-def model_calls(spent: Spent) -> int:
-    """Return the number of replies used, including those from a response cache."""
-    return spent.replies + spent.cached_replies

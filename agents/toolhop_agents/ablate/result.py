@@ -1,4 +1,4 @@
-"""Compute an ablation's figures from its attempts: effects, breakdowns, and savings from forks.
+"""Compute an ablation's figures from its attempts: effects and breakdowns.
 
 The result depends only on the attempts and the seed, not on the order of reading.
 """
@@ -6,7 +6,7 @@ The result depends only on the attempts and the seed, not on the order of readin
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from toolhop_agents.ablate.contrasts import Arms, Contrast, contrasts
@@ -20,7 +20,6 @@ from toolhop_env.pairs.line import Line, Options, corrected, line
 from toolhop_env.pairs.pair import Pair, by_key
 from toolhop_env.results import InjectionLabel
 from toolhop_env.runs.sides import benchmark_of
-from toolhop_env.spending import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,35 +79,6 @@ class Discordant:
 
 
 @dataclass(frozen=True, slots=True)
-class Saving:
-    """Usage of branches forked from one level to another, compared with playing from the start.
-
-    Only attempts that count are included. `kept` and `unplayed` are what an independent run would
-    have to repeat: the turns up to the first failed call, and episodes without one.
-    """
-
-    prefix: str
-    level: str
-    branches: int
-    asked: Spent
-    """Usage of the branches after the fork."""
-    kept: Spent
-    unplayed: Spent
-    counted: Spent | None
-    """Usage of the independent run of `level`; None if it was not played."""
-
-    @property
-    def independent(self) -> Spent:
-        """Usage of the same episodes if each were played from the start."""
-        return self.asked + self.kept + self.unplayed
-
-    @property
-    def saved(self) -> Spent:
-        """Usage that forking avoided."""
-        return self.kept + self.unplayed
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
     """All figures of an ablation."""
 
@@ -116,8 +86,6 @@ class Result:
     """The benchmark's answer measures, the leading one first; empty without episodes."""
     rows: Sequence[Row]
     discordant: Sequence[Discordant]
-    savings: Sequence[Saving]
-    """Empty with several continuations, and for factors other than feedback."""
     arms: Mapping[str, tuple[int, int]]
     """Numbers of scored and errored episodes, by arm."""
     parts: Sequence[PartEffect] = ()
@@ -142,7 +110,6 @@ def result(ablation: Ablation, arms: Arms, planned: int = 0, leaks: Leaks = NO_L
         measures=measures,
         rows=list(rows_of(ablation, measures, found)),
         discordant=list(_discordant(measures, found)),
-        savings=list(_savings(ablation, arms)),
         arms={name: _counted(attempts) for name, attempts in arms.items()},
         parts=part_effects(ablation, measures[0], arms, planned, leaks) if measures else (),
         leaks=leaks,
@@ -217,28 +184,3 @@ def _discordant(measures: Sequence[Measure], found: Sequence[Contrast]) -> Itera
             turned = pair.discordant(measures)
             if turned:
                 yield Discordant(one, pair, turned)
-
-
-def _savings(ablation: Ablation, arms: Arms) -> Iterator[Saving]:
-    if ablation.fork_at is not ForkAt.FAILURE or ablation.continuations > 1:
-        return
-    played = {arm: by_key(arms.get(arm.name, ())) for arm in ablation.arms}
-    bases = {arm.level: found for arm, found in played.items() if not arm.forked}
-    for arm, branches in played.items():
-        if not arm.forked:
-            continue
-        parents, own = bases[arm.prefix], bases.get(arm.level)
-        whole = [one for one in parents.values() if not one.errored and one.failure is None]
-        yield Saving(
-            prefix=arm.prefix,
-            level=arm.level,
-            branches=len(branches),
-            asked=_sum(one.spent for one in branches.values()),
-            kept=_sum(parents[key].to_failure for key in branches if key in parents),
-            unplayed=_sum(one.spent for one in whole),
-            counted=_sum(one.spent for one in own.values()) if own else None,
-        )
-
-
-def _sum(spent: Iterable[Spent]) -> Spent:
-    return sum(spent, Spent())

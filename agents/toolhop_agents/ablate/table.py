@@ -10,8 +10,8 @@ from rich.console import Console
 
 from toolhop_agents.ablate.design import Ablation, Factor
 from toolhop_agents.ablate.parts import PartEffect, leak_sentences, sentences
-from toolhop_agents.ablate.plain import model_calls, path_of
-from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code
+from toolhop_agents.ablate.plain import path_of
+from toolhop_agents.ablate.result import Discordant, Result, Row, code
 from toolhop_agents.compare.cells import (
     RIGHT_TO_WRONG,
     WRONG_TO_RIGHT,
@@ -46,12 +46,6 @@ EFFECTS = (
     "80 %."
 )
 BREAKDOWN = "The episodes of the first table, by the error code and the hop of that call."
-SAVINGS = (
-    "asked: model calls of the branches, after the fork. in prefixes: those of the shared turns. "
-    "not failed: those of episodes without a failed call, which need no branch. saved: the two "
-    "together. independent: asked + saved. counted: what the level took where it was played from "
-    "the start."
-)
 Tables: TypeAlias = dict[tuple[str, str], list[Row]]
 """Rows by design and population."""
 
@@ -140,7 +134,7 @@ def _print_more(
     console: Console, ablation: Ablation, found: Result, tables: Tables, first: Sequence[Row],
     most: int,
 ) -> None:  # fmt: skip
-    """Print the other tables, the main table's breakdowns, the savings and the pairs."""
+    """Print the other tables, the main table's breakdowns and the pairs."""
     while tables:
         rows = tables.pop(next(iter(tables)))
         console.print()
@@ -152,10 +146,6 @@ def _print_more(
         console.print()
         console.print(_breakdown(first))
         console.print(plain(BREAKDOWN, "dim"))
-    if found.savings:
-        console.print()
-        console.print(_savings(found.savings))
-        console.print(plain(SAVINGS, "dim"))
     design = "forked" if ablation.forks else "independent"
     chosen = [one for one in found.discordant if one.contrast.design == design]
     console.print()
@@ -284,23 +274,6 @@ def _breakdown(rows: Sequence[Row]) -> StackedTable:
             if one is not None:
                 table.add_row(*names, *_share_cells(one), p_value(one.adjusted))
         table.add_section()
-    return table
-
-
-def _savings(savings: Iterable[Saving]) -> StackedTable:
-    columns = ("branches", "asked", "in prefixes", "not failed", "saved", "independent", "counted")
-    title = "Model calls of the forks and of independent runs"
-    table = table_of(title, ("prefix", "to"), (*columns, "tokens saved"))
-    for one in savings:
-        parts = (one.asked, one.kept, one.unplayed, one.saved, one.independent)
-        table.add_row(
-            one.prefix,
-            one.level,
-            str(one.branches),
-            *(f"{model_calls(part):,}" for part in parts),
-            "-" if one.counted is None else f"{model_calls(one.counted):,}",
-            f"{one.saved.tokens + one.saved.saved_tokens:,}",
-        )
     return table
 
 

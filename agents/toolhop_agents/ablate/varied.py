@@ -16,18 +16,18 @@ from toolhop_agents.runs.flags import Flag, Section, flag_name, flag_of, in_sect
 from toolhop_agents.runs.parameters import request_parameters
 from toolhop_agents.runs.settings import OF_REQUESTS, OPERATIONAL, RunSettings
 
-OWN_FACTOR = frozenset({"feedback", "modes", "perturbation"})
-"""Settings that have a factor of their own."""
 NO_LEVELS = frozenset(
-    {"template", "price", "keep_thoughts", "stream", "stop", "request_options"}
+    {"feedback", "modes", "perturbation", "template", "price", "keep_thoughts", "stream", "stop",
+     "request_options"}
 )  # fmt: skip
-"""Settings with files or lists as values, and those that change nothing that a model sees."""
+"""Settings with a factor of their own, with files or lists as values, and those that change nothing
+that a model sees."""
 _LIMITS = frozenset({"turn_limit", "call_limit", "token_limit", "cost_limit"})
 SETTINGS: Mapping[str, str] = {
     flag_name(name).removeprefix("--"): name
     for section in (Section.ASKING, Section.REQUESTS, Section.LIMITS)
     for name in in_section(RunSettings, section)
-    if name not in OWN_FACTOR | NO_LEVELS | OPERATIONAL
+    if name not in NO_LEVELS | OPERATIONAL
 }
 """Settings that can be a factor, by flag."""
 
@@ -104,23 +104,22 @@ def varied(base: RunSettings, level: str) -> RunSettings:
 
 def _given(level: str) -> dict[str, str]:
     """Split a level into the texts of settings; values may contain ``+`` themselves."""
-    found: dict[str, str] = {}
-    name = ""
+    texts, name = dict[str, str](), ""
     for part in level.split("+"):
         flag, equals, value = part.partition("=")
         if flag in SETTINGS and equals:
             name = SETTINGS[flag]
-            if name in found:
+            if name in texts:
                 raise DesignError(f"the level {level} sets {flag} twice; set it once")
-            found[name] = value
+            texts[name] = value
         elif name:
-            found[name] += f"+{part}"
+            texts[name] += f"+{part}"
         else:
             raise DesignError(
                 f"{level!r} is not a level of settings; write it as FLAG=VALUE[+FLAG=VALUE] with "
                 f"flags of {', '.join(SETTINGS)}"
             )
-    return found
+    return texts
 
 
 def _value(name: str, text: str) -> object:

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
 from toolhop_agents.cli.flags import ADDRESS, NAME, Checked, Number, Whole
+from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed
 from toolhop_agents.models import gguf
 from toolhop_agents.models.exchange import parts_of
 from toolhop_agents.models.prices import parse
@@ -379,12 +380,16 @@ def cluster_of(flags: Mapping[str, Any]) -> Cluster | None:
     return Cluster(settings.ray_address) if settings.executor == "ray" else None
 
 
-def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: RunSettings) -> None:
-    """Check that the given flags do not change the settings of the stored run.
+def resumed_settings(
+    ctx: click.Context, folder: Path, own: RunSettings, given: Mapping[str, Any]
+) -> RunSettings:
+    """Return the stored settings of a folder with the given flags.
 
     Raises:
-        click.UsageError: a flag contradicts a stored setting.
+        click.UsageError: a flag would change the results, or a key would be sent to an address that
+            only the folder names.
     """
+    wanted = checked({**own.model_dump(), **values_of(given)})
     if ctx.get_parameter_source("ray_address") is not ParameterSource.DEFAULT:
         _check_address_has_use(wanted.model_dump())
     flags = {one.name: one.opts[0] for one in ctx.command.params if one.name is not None}
@@ -400,6 +405,8 @@ def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: Run
         lines.append(f"leave them out, or start anew; on resuming one may change {free}")
         raise click.UsageError("\n".join(lines))
     refuse_unused(ctx, dict(wanted))
+    refuse_unnamed(folder, of_run(wanted), {*map(flag_name, given)})
+    return wanted
 
 
 def _shown_setting(settings: RunSettings, name: str) -> str:

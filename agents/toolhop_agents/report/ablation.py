@@ -46,6 +46,5 @@ def ablation_part(label: str, folder: AblationFolder, keys: Keys) -> dict[str, J
         "legend": EFFECTS,
         "main": main[0].population if main else "all",
         "rows": plain["rows"],
-        "savings": plain["savings"],
         "discordant": discordant,
     }

@@ -22,20 +22,17 @@ from toolhop_agents.cli.json_output import json_option, table_format
 from toolhop_agents.cli.options import (
     Sectioned,
     announce_default,
-    checked,
     config,
     options_of,
-    refuse_other,
+    resumed_settings,
     settings_of,
-    values_of,
 )
 from toolhop_agents.cli.progress import Episodes, ErrorConsole, Steps
-from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
+from toolhop_agents.cli.stored_addresses import of_run, resuming
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
 from toolhop_agents.runs.diagnose_command import print_headlines, report_errored
 from toolhop_agents.runs.execute import Plan, Run, execute
-from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.job import settings_of as kept_settings
 from toolhop_agents.runs.settings import RunSettings
@@ -212,21 +209,15 @@ def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
     """Return the job of a run to resume, with its own settings and any permitted changes.
 
     Raises:
-        click.UsageError: a given flag would change the run's results, or a key would be sent to an
-            address that only the run names.
+        click.UsageError: see `resumed_settings`.
         StoreError: the run cannot be read.
     """
     store = RunStore.open(folder)
     own = kept_settings(store)
     source = ctx.get_parameter_source
     given = {name: flags[name] for name in flags if source(name) is not ParameterSource.DEFAULT}
-    wanted = checked({**own.model_dump(), **values_of(given)})
-    refuse_other(ctx, folder, own, wanted)
-    refuse_unnamed(folder, of_run(wanted), {*map(flag_name, given)})
-    before, plain = own.model_dump(mode="json"), wanted.model_dump(mode="json")
-    differ = [name for name in plain if plain[name] != before[name] and name != "log_dir"]
-    changed = {name: plain[name] for name in differ}
-    return resumed(store, wanted, changed)
+    wanted = resumed_settings(ctx, folder, own, given)
+    return resumed(store, wanted)
 
 
 run.params[1:1] = options_of(RunSettings)

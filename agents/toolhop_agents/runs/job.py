@@ -24,7 +24,7 @@ from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.certified import certificates_of, chosen
 from toolhop_agents.runs.rated import rated
 from toolhop_agents.runs.resume import Prefix
-from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
 from toolhop_agents.runs.unit import Units, WorkUnit, left, setting
 from toolhop_agents.scripted.choose import PLANNED, choose, own_agent
 from toolhop_env.attempt import Key
@@ -167,13 +167,12 @@ def _to_be_made(
     return Job(settings, data, tuple(items), left_out, certificates=found)
 
 
-def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON]) -> Job:
+def resumed(store: RunStore, settings: RunSettings) -> Job:
     """Return the job of a resumed run, with the items stored in its folder.
 
     Args:
         store: the run.
         settings: the run's own settings, with this session's changes.
-        changed: the changes, for the manifest.
 
     Raises:
         StoreError, ToolsError: the items are missing, or not those that were played.
@@ -199,7 +198,9 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
             f"{settings.gguf} is not the file that {store.folder} began with: its content differs; "
             "give the old one by --gguf, or start a new run"
         )
-    items = tuple(data.items)
+    items, names = tuple(data.items), sorted(OPERATIONAL - {"log_dir"})
+    own, plain = settings_of(store).model_dump(mode="json"), settings.model_dump(mode="json")
+    changed = {name: plain[name] for name in names if plain[name] != own[name]}
     return Job(settings, data, items, store=store, changed=changed, answers=answers)
 
 

@@ -58,14 +58,14 @@ class Trial:
     """Whether all continuations are alike, on each side."""
 
     @property
-    def found(self) -> PairedDifference:
+    def rise(self) -> PairedDifference:
         """The difference, whose interval says nothing of identical continuations."""
         return difference(self.pairs, confidence=CONFIDENCE)
 
     @property
     def rises(self) -> bool:
         """Whether the repair makes success rise."""
-        return self.pairs[0] == (False, True) if self.identical else self.found.low > 0
+        return self.pairs[0] == (False, True) if self.identical else self.rise.low > 0
 
 
 def cause(repairs: int, trials: Mapping[Stage, Trial | None]) -> Cause:
@@ -82,6 +82,6 @@ def cause(repairs: int, trials: Mapping[Stage, Trial | None]) -> Cause:
             continue
         if trial.rises:
             return name
-        if stage is Stage.FIRST and trial.found.before >= 1 / 2:
+        if stage is Stage.FIRST and trial.rise.before >= 1 / 2:
             return Cause.CHANCE
     return Cause.NOT_FOUND

@@ -3,44 +3,39 @@
 from __future__ import annotations
 
 import os
-import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import click
 from dotenv import load_dotenv
 
 from toolhop_agents.benchmarks.predictions import PREFIX
-from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
+from toolhop_agents.cli.arms import leave, play
 from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.cli.options import (
-    checked,
     given,
-    refuse_other,
+    resumed_settings,
     resuming_options,
     setting_option,
 )
-from toolhop_agents.cli.progress import Episodes, ErrorConsole
-from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
-from toolhop_agents.runs.diagnose_command import report_errored
-from toolhop_agents.runs.execute import Plan
-from toolhop_agents.runs.flags import flag_name
+from toolhop_agents.compare.cells import interval, table_of
 from toolhop_agents.runs.job import settings_of
 from toolhop_agents.runs.manifest import folder_name
 from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
 from toolhop_agents.table import table_console
-from toolhop_agents.terminal import say
-from toolhop_agents.why.conduct import conduct
-from toolhop_agents.why.folder import REPAIRS, Arm, Lost, Repairs, State, lost_episodes
-from toolhop_agents.why.view import cost, print_lost, to_json
-from toolhop_env.attempt import Attempt
+from toolhop_agents.terminal import plain, say
+from toolhop_agents.why.cause import CONFIDENCE, Stage, Trial
+from toolhop_agents.why.folder import REPAIRS, Lost, Repairs, State, jobs, lost_episodes
+from toolhop_env.measures import Unit
+from toolhop_env.messages import Origin
 from toolhop_env.runs.files import fresh_folder, write_atomic
 from toolhop_env.runs.store import RunStore
-from toolhop_env.trace import Event
+from toolhop_env.spending import Spent, spent_on
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import counted
 
 MAY_CHANGE = OPERATIONAL | {"base_url", "simulator_base_url", "user_model_base_url"}
@@ -79,10 +74,10 @@ def why(
     changes, begun = {name: flags[name] for name in given(ctx) if name in flags}, run / REPAIRS
     if not repair and (dry_run or changes):
         raise click.UsageError("--dry-run and settings go with --repair: add it, or leave them out")
-    if begun.is_file() and any(name in given(ctx) for name in NEW):
-        raise click.UsageError(f"{run} was begun with its own episodes, continuations and "
-                               "certificates: leave these out, or start anew from the run")
     if begun.is_file():
+        if any(name in given(ctx) for name in NEW):
+            raise click.UsageError(f"{run} was begun with its own episodes, continuations and "
+                                   "certificates: leave these out, or start anew from the run")
         state = State(run)
         lost, repairs = state.lost, state.repairs
     else:
@@ -90,13 +85,17 @@ def why(
     if repair:
         settings = _settings(ctx, run, repairs.settings, changes)
     if repair or not begun.is_file():
-        say(cost(lost, repairs.continuations))
-    if not repair or dry_run or not any(one.repairs for one in lost):
-        _print(lost, repairs.continuations, as_json=as_json)
+        say(_cost(lost, repairs.continuations))
+    if not repair or dry_run or not any(episode.repairs for episode in lost):
+        _print(lost, as_json=as_json)
         return
     if not begun.is_file():
         run = _created(repairs.model_copy(update={"settings": settings}))
-    _play(run, settings, as_json=as_json)
+    say(f"repairs: {run}")
+    ended = play(run, settings.agent_name, jobs(run, settings))
+    state = State(run)
+    _print(state.lost, as_json=as_json)
+    leave("why --repair", run, settings, ended, state.stores.values())
 # fmt: on
 
 
@@ -112,17 +111,18 @@ def _new(
         click.UsageError: one of the `episodes` is not a lost one.
     """
     own, (_, lost) = settings_of(store), lost_episodes(store, certificates)
-    found = [(one, {one.attempt.item, one.attempt.episode}) for one in lost]
-    for name in episodes:
-        if not any(name in names for _, names in found):
+    chosen = dict[str, Lost]()
+    for name in episodes or [episode.attempt.item for episode in lost]:
+        named = {e.attempt.episode: e for e in lost if name in (e.attempt.item, e.attempt.episode)}
+        if not named:
             raise click.UsageError(f"{store.folder} has no lost episode {name}; leave it out")
-    chosen = [one for one, names in found if not episodes or names & {*episodes}]
+        chosen |= named
     # Each continuation is an epoch of its own, with a seed that the run did not have.
     epochs, seed = own.epochs * continuations, own.seed + own.epochs
     fresh = {"epochs": epochs, "seed": seed, "shard": None, "log_dir": store.folder.parent}
-    return chosen, Repairs(
+    return [*chosen.values()], Repairs(
         run=str(store.folder.resolve()),
-        episodes=tuple(one.attempt.episode for one in chosen),
+        episodes=tuple(chosen),
         continuations=continuations,
         certificates=certificates and certificates.resolve(),
         settings=own.model_copy(update={**fresh, **dict.fromkeys(RUN_LIMITS)}),
@@ -135,12 +135,9 @@ def _settings(
     """Return the stored settings with what was given.
 
     Raises:
-        click.UsageError: a flag would change the results, a key would be sent to an address that
-            only the folder names, or the agent cannot go on from other turns.
+        click.UsageError: see `resumed_settings`; or the agent cannot go on from other turns.
     """
-    wanted = checked({**stored.model_dump(), **changes})
-    refuse_other(ctx, run, stored, wanted)
-    refuse_unnamed(run, of_run(wanted), {*map(flag_name, changes)})
+    wanted = resumed_settings(ctx, run, stored, changes)
     if wanted.approve or wanted.keep_thoughts == "off" or wanted.agent_name.startswith(PREFIX):
         raise click.UsageError(
             f"{run} cannot be continued, as it was played with --approve, --keep-thoughts off or "
@@ -159,38 +156,85 @@ def _created(repairs: Repairs) -> Path:
     return folder
 
 
-def _play(folder: Path, settings: RunSettings, *, as_json: bool) -> None:
-    """Play what is left, print what it shows, and exit by how it ended."""
-    errors, shown = ErrorConsole(), list[Episodes]()
-    say(f"repairs: {folder}")
-    with ExitStack() as stack:
+def _cost(lost: Sequence[Lost], continuations: int) -> str:
+    """Say what the repairs will take if continuations take what the episodes took.
 
-        def on_arm(arm: Arm, plan: Plan) -> None:
-            stack.close()
-            say(f"{' '.join(arm)}: {counted(plan.episodes, 'episode')}")
-            shown[:] = [stack.enter_context(Episodes(errors, settings.agent_name))]
-            shown[0].start(plan.episodes)
-
-        def on_result(attempt: Attempt) -> None:
-            shown[0].result(attempt)
-
-        def on_event(event: Event) -> None:
-            shown[0].event(event)
-
-        state, stopped = anyio.run(conduct, State(folder), settings, on_arm, on_result, on_event)
-    _print(state.lost, state.repairs.continuations, as_json=as_json)
-    errored = [one for store in state.stores.values() for one in store.results() if one.errored]
-    if stopped is not None:
-        say(f"the repairs stopped ({stopped.status}): {stopped.fault or 'interrupted'}")
-    if stopped is not None or errored:
-        report_errored(errors, errored)
-        say(f"resume with: {resuming('why --repair', folder, of_run(settings))}")
-        interrupted = stopped is not None and stopped.status == "cancelled"
-        sys.exit(INTERRUPTED if interrupted else EXIT_EPISODES)
+    As played, the diverging turn is asked for anew; repaired, only the turns after it.
+    """
+    taken, repairable = Spent(), [episode for episode in lost if episode.repairs]
+    head = f"{counted(len(lost), 'lost episode')}, {len(repairable)} with a gold call"
+    if not repairable:
+        return f"{head}; --certificates gives the gold calls that `toolhop certify` proved"
+    for episode in repairable:
+        all_replies = [event.reply for event in episode.trace.replies]
+        for kept in (episode.repairs[0].turn - 1, episode.repairs[0].turn):
+            replies = all_replies[kept:] or all_replies[-1:]
+            asked = [replace(reply, origin=Origin.ASKED, retries=0) for reply in replies]
+            taken += spent_on(asked * continuations)
+    usd = "" if taken.cost_usd is None else f", ${taken.cost_usd:,.2f}"
+    return (
+        f"{head}; {continuations} continuations of each, as played and repaired: about "
+        f"{counted(taken.replies, 'model call')}, {taken.tokens:,} tokens{usd}; up to three times "
+        "that where the first repair changes nothing"
+    )
 
 
-def _print(lost: Sequence[Lost], continuations: int, *, as_json: bool) -> None:
+def _print(lost: Sequence[Lost], *, as_json: bool) -> None:
+    """Print each lost episode: its first divergence, its repairs, and what they show."""
     if as_json:
-        write_json([to_json(one, continuations) for one in lost])
-    else:
-        print_lost(table_console(), lost, continuations)
+        write_json([_to_json(episode) for episode in lost])
+        return
+    tried = any(episode.trials for episode in lost)
+    numbers = ("as played", "repaired", f"{CONFIDENCE:.1%} interval") if tried else ()
+    texts = ("episode", "first divergence", "cause" if tried else "gold call")
+    table = table_of("Lost episodes", texts, ("turn", *numbers))
+    for episode in lost:
+        kind, turn = (episode.first.kind, str(episode.first.turn)) if episode.first else ("", "")
+        shown = episode.cause if tried or not episode.repairs else episode.repairs[0].tool
+        empty = [""] * len(numbers)
+        table.add_row(*map(plain, (episode.attempt.episode, kind, shown, turn, *empty)))
+        for stage, trial in episode.trials.items():
+            if trial is not None:
+                repair = None if stage is Stage.BOTH else episode.repairs[stage is Stage.NEXT]
+                what, at = (f"{stage}: {repair.tool}", f"{repair.turn}") if repair else (stage, "")
+                table.add_row(*map(plain, ("", what, "", at, *_cells(trial))))
+    console = table_console()
+    console.print(table)
+    if tried:
+        causes = Counter(episode.cause for episode in lost).most_common()
+        console.print(", ".join(f"{name} {number}" for name, number in causes))
+
+
+def _cells(trial: Trial) -> tuple[str, str, str]:
+    rise = trial.rise
+    before, after = (f"{round(side * rise.n)} of {rise.n}" for side in (rise.before, rise.after))
+    limits = interval(Unit.SHARE, rise.low, rise.high, digits=0)
+    return before, after, "identical" if trial.identical else limits
+
+
+def _to_json(episode: Lost) -> dict[str, JSON]:
+    """Return a lost episode as plain values; shares are from 0 to 1."""
+    return {
+        "episode": episode.attempt.episode,
+        "item": episode.attempt.item,
+        "divergence": episode.first.to_json() if episode.first else None,
+        "repairs": [
+            {
+                "divergence": repair.divergence.to_json(),
+                "tool": repair.tool,
+                "arguments": dict(repair.arguments),
+            }
+            for repair in episode.repairs
+        ],
+        "trials": {stage: _trial(trial) for stage, trial in episode.trials.items() if trial},
+        "cause": episode.cause,
+    }
+
+
+def _trial(trial: Trial) -> JSON:
+    rise = trial.rise
+    low, high = (None, None) if trial.identical else (rise.low, rise.high)
+    return {
+        "pairs": rise.n, "as_played": rise.before, "repaired": rise.after,
+        "low": low, "high": high, "identical": trial.identical,
+    }  # fmt: skip

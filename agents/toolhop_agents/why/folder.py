@@ -8,22 +8,26 @@ first-repaired/     the same with the gold call; likewise `next-...` and `both-.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from toolhop_agents.ablate.folder import begun
-from toolhop_agents.runs.job import settings_of
+from toolhop_agents.ablate.folder import begun, clear
+from toolhop_agents.runs.job import Job, resumed, settings_of
+from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.unit import WorkUnit
 from toolhop_agents.why.cause import Cause, Stage, Trial, cause
-from toolhop_agents.why.steps import Repair, repairs_of
+from toolhop_agents.why.steps import Repair, branch, repairs_of
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmarks import named
 from toolhop_env.divergence import Divergence, first_divergence
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
+from toolhop_env.spending import Spent
 from toolhop_env.trace import Trace
 from toolhop_tools import regular
 from toolhop_tools.certify.file import with_certificates
@@ -31,9 +35,6 @@ from toolhop_tools.errors import why
 from toolhop_tools.model import Item, by_id
 
 REPAIRS = "why.json"
-SIDES = ("as-played", "repaired")
-Arm: TypeAlias = tuple[Stage, str]
-"""Stage and side of a run below the folder."""
 
 
 class Repairs(BaseModel):
@@ -93,14 +94,19 @@ class Lost:
         return cause(len(self.repairs), self.trials)
 
 
-def right(one: Attempt) -> bool:
-    """Whether a scored episode is right by the leading measure of its benchmark."""
-    return one.score is not None and named(one.benchmark).lead.holds(one.score)
+def arms(stage: Stage) -> tuple[str, str]:
+    """Return the folders of a stage's runs: as played, and repaired."""
+    return f"{stage}-as-played", f"{stage}-repaired"
+
+
+def right(attempt: Attempt) -> bool:
+    """Whether an episode is right by the leading measure of its benchmark."""
+    return attempt.score is not None and named(attempt.benchmark).lead.holds(attempt.score)
 
 
 def lost_episodes(
     store: RunStore, certificates: Path | None
-) -> tuple[Mapping[str, Item], Iterator[Lost]]:
+) -> tuple[Mapping[str, Item], list[Lost]]:
     """Return a run's items with their gold calls, and its scored episodes that are not right.
 
     Raises:
@@ -109,23 +115,14 @@ def lost_episodes(
     played: Sequence[Item] = store.items(last_wins=settings_of(store).last_wins).items
     if certificates is not None:
         played = with_certificates(played, certificates)
-    items = by_id(played)
-
-    def lost() -> Iterator[Lost]:
-        for one in sorted(store.results(), key=lambda one: one.key):
-            if one.score is not None and named(one.benchmark).lead.binary and not right(one):
-                trace, item = store.trace(one), items[one.item]
-                found = first_divergence(trace, item)
-                yield Lost(one, trace, found.first, repairs_of(found, trace, item))
-
-    return items, lost()
-
-
-def begun_arms(folder: Path) -> dict[Arm, RunStore]:
-    """Return the runs of a folder that have begun."""
-    arms = [(stage, side) for stage in Stage for side in SIDES]
-    found = ((arm, begun(folder / "-".join(arm))) for arm in arms)
-    return {arm: store for arm, store in found if store is not None}
+    items, lost = by_id(played), list[Lost]()
+    for attempt in sorted(store.results(), key=lambda attempt: attempt.key):
+        binary = named(attempt.benchmark).lead.binary
+        if binary and attempt.score is not None and not right(attempt):
+            trace, item = store.trace(attempt), items[attempt.item]
+            diverged = first_divergence(trace, item)
+            lost.append(Lost(attempt, trace, diverged.first, repairs_of(diverged, trace, item)))
+    return items, lost
 
 
 class State:
@@ -139,65 +136,113 @@ class State:
         """
         self.folder, self.repairs = folder, Repairs.read(folder)
         self.run = RunStore.open(folder / self.repairs.run)
-        self.items, found = lost_episodes(self.run, self.repairs.certificates)
-        wanted = set(self.repairs.episodes)
-        self.lost = [one for one in found if one.attempt.episode in wanted]
-        if len(self.lost) < len(wanted):
+        self.items, lost = lost_episodes(self.run, self.repairs.certificates)
+        self.lost = [e for e in lost if e.attempt.episode in self.repairs.episodes]
+        if len(self.lost) < len(self.repairs.episodes):
             raise StoreError(f"{self.run.folder} no longer has the episodes that {folder} names")
-        self.stores = begun_arms(folder)
+        self.stores = _stores(folder)
         self._ended = {a: {e.key: e for e in s.results()} for a, s in self.stores.items()}
-        for one in self.lost:
+        for episode in self.lost:
             for stage in Stage:
-                if one.cause is not Cause.OPEN or not self._try(one, stage):
+                if episode.cause is not Cause.OPEN or not self._try(episode, stage):
                     break
 
     def forks(self, stage: Stage) -> dict[Key, Fork]:
         """Return where the continuations of a stage begin, for all episodes that come to it."""
-        at, found = [*Stage].index(stage), dict[Key, Fork]()
-        for one in self.lost:
-            if len(one.trials) > at or (len(one.trials) == at and one.cause is Cause.OPEN):
-                found |= self._forks(one, stage)
-        return found
+        forks, at = dict[Key, Fork](), [*Stage].index(stage)
+        for episode in self.lost:
+            tried = len(episode.trials)
+            if tried > at or (tried == at and episode.cause is Cause.OPEN):
+                forks |= self._forks(episode, stage)
+        return forks
 
-    def _forks(self, one: Lost, stage: Stage) -> dict[Key, Fork]:
+    def _forks(self, episode: Lost, stage: Stage) -> dict[Key, Fork]:
         """Return the forks of an episode; empty if nothing can be repaired.
 
         The last stage repairs each wrong continuation of the first repair.
         """
-        n, key = self.repairs.continuations, one.attempt.key
+        n, key = self.repairs.continuations, episode.attempt.key
         keys = [key._replace(epoch=(key.epoch - 1) * n + number) for number in range(1, n + 1)]
         if stage is not Stage.BOTH:
-            repairs = one.repairs[:1] if stage is Stage.FIRST else one.repairs[1:2]
-            return {key: Fork(self.run, one.attempt, repair) for repair in repairs for key in keys}
-        arm, found = (Stage.FIRST, SIDES[1]), dict[Key, Fork]()
+            repairs = episode.repairs[:1] if stage is Stage.FIRST else episode.repairs[1:2]
+            forks = [Fork(self.run, episode.attempt, repair) for repair in repairs]
+            return {key: fork for fork in forks for key in keys}
+        (_, arm), both = arms(Stage.FIRST), dict[Key, Fork]()
         for key in keys:
             attempt = self._ended[arm][key]
             if attempt.score is not None and not right(attempt):
                 trace, item = self.stores[arm].trace(attempt), self.items[key.item]
-                diverged, after = first_divergence(trace, item), one.repairs[0].turn
+                diverged, after = first_divergence(trace, item), episode.repairs[0].turn
                 if later := repairs_of(diverged, trace, item, after=after):
-                    found[key] = Fork(self.stores[arm], attempt, later[0])
-        return found
+                    both[key] = Fork(self.stores[arm], attempt, later[0])
+        return both
 
-    def _try(self, one: Lost, stage: Stage) -> bool:
+    def _try(self, episode: Lost, stage: Stage) -> bool:
         """Add the trial of a stage; return whether its continuations have ended."""
-        forks, arms = self._forks(one, stage), [(stage, side) for side in SIDES]
-        before, after = (self._ended.get(arm, {}) for arm in arms)
+        forks = self._forks(episode, stage)
+        before, after = (self._ended.get(arm, {}) for arm in arms(stage))
         if not forks.keys() <= before.keys() & after.keys():
             return False
         keys = [key for key in forks if before[key].score and after[key].score]
         if not keys and forks:
             return False
-        said = [{_said(self.stores[arm].trace(self._ended[arm][k])) for k in keys} for arm in arms]
+        texts = [
+            {_said(self.stores[arm].trace(self._ended[arm][key])) for key in keys}
+            for arm in arms(stage)
+        ]
         pairs = tuple((right(before[key]), right(after[key])) for key in keys)
-        alike = len(keys) > 1 and all(len(one) == 1 for one in said)
-        one.trials[stage] = Trial(pairs, alike) if keys else None
+        identical = len(keys) > 1 and all(len(different) == 1 for different in texts)
+        episode.trials[stage] = Trial(pairs, identical) if keys else None
         return True
+
+    def job(self, arm: str, forks: Mapping[Key, Fork], settings: RunSettings) -> Job:
+        """Return the work left in one of the `arms`, of which only one may repair."""
+        stores = _stores(self.folder)
+        others = (store.attempts() for at, store in stores.items() if at != arm)
+        spent = sum((attempt.spent for attempts in others for attempt in attempts), Spent())
+        used = {"token": spent.tokens, "call": spent.calls, "cost": spent.cost_usd or 0}
+        left: dict[str, object] = {}
+        for name, taken in used.items():  # the limits hold for all runs together, and are above 0
+            limit = getattr(settings, f"run_{name}_limit")
+            left[f"run_{name}_limit"] = limit and max(limit - taken, 1e-9 if name == "cost" else 1)
+        # The last stage continues the first repair, the others the run.
+        origin = arms(Stage.FIRST)[1] if arm in arms(Stage.BOTH) else self.repairs.run
+        settings = settings.model_copy(
+            update={"log_dir": self.folder, "forked_from": origin, **left}
+        )
+        if (store := stores.get(arm)) is not None:
+            job = resumed(store, settings)
+        else:
+            clear(self.folder / arm)
+            job = replace(resumed(self.run, settings), store=None, folder=arm)
+        start = partial(_start, forks, arm.endswith("repaired"))
+        return replace(job, only=frozenset(forks), starts=start)
+
+
+def jobs(folder: Path, settings: RunSettings) -> Iterator[tuple[str, Job]]:
+    """Yield what is left of each run by its name, for `toolhop_agents.cli.arms.play`."""
+    for stage in Stage:
+        state = State(folder)
+        if forks := state.forks(stage):
+            yield from ((arm, state.job(arm, forks, settings)) for arm in arms(stage))
+
+
+def _stores(folder: Path) -> dict[str, RunStore]:
+    """Return the runs that have begun."""
+    stores = ((arm, begun(folder / arm)) for stage in Stage for arm in arms(stage))
+    return {arm: store for arm, store in stores if store is not None}
+
+
+def _start(forks: Mapping[Key, Fork], repaired: bool, unit: WorkUnit) -> Prefix:
+    """Return the first turns of a continuation (`Executor.starts`)."""
+    fork = forks[unit.key]
+    origin = f"{fork.store.folder.name}/{fork.attempt.episode}"
+    return branch(fork.store.trace(fork.attempt), fork.repair, origin=origin, repaired=repaired)
 
 
 def _said(trace: Trace) -> tuple[object, ...]:
     """Return what is said, called and answered, without the calls' ids."""
     return tuple(
-        (one.content, *((call.name, call.arguments) for call in getattr(one, "calls", ())))
-        for one in trace.conversation()
+        (message.content, *((call.name, call.arguments) for call in getattr(message, "calls", ())))
+        for message in trace.conversation()
     )

@@ -190,7 +190,6 @@ def _small(one: Attempt, same: Same) -> Attempt:
         judge=same(one.judge),
         verdict=verdict,
         spent=NOTHING,
-        to_failure=NOTHING,
         failure=None,
         facets=NO_FACETS,
         file="",

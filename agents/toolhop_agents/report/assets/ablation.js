@@ -17,7 +17,6 @@ const ablationSection = (one, index) => {
     breakdown(one, "by_code", "code"),
     breakdown(one, "by_hop", benchmarkOf(one).milestone),
     discordantPairs(one),
-    savings(one),
   );
 };
 
@@ -155,20 +154,6 @@ const discordantPairs = (one) => {
   for (const found of one.discordant.filter(({ design }) => design === one.design))
     groups.set(effectName(found), [...(groups.get(effectName(found)) ?? []), found.pair]);
   return [...groups].map(([name, pairs]) => discordantList(name, pairs));
-};
-
-const savings = (one) => {
-  if (!one.savings.length) return null;
-  const columns = [
-    { name: "after", cell: ({ prefix }) => prefix },
-    { name: "to", cell: ({ level }) => level },
-    number("branches", ({ branches }) => count(branches)),
-    number("model calls asked", ({ asked }) => count(asked.model_calls)),
-    number("saved", ({ saved }) => count(saved.model_calls)),
-    number("independent", ({ independent }) => count(independent.model_calls)),
-    one.savings.some(({ saved }) => saved.tokens) && number("tokens saved", ({ saved }) => count(saved.tokens)),
-  ];
-  return fold("Model calls that forking saved", { class: "further" }, table(columns, one.savings));
 };
 
 // Differences with their intervals, one below the other. `rows` have label, difference, low, high.
