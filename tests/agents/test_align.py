@@ -254,13 +254,13 @@ def put(path: str, value: object) -> Plant:
 CHAT_PLANTS: dict[str, tuple[Plant, str]] = {
     "no item": (put("item", "nobody"), "is not in the folder"),
     "item changed": (put("item_digest", "0" * 64), "was changed"),
-    "family": (put("family", "another"), "of the family"),
-    "domain": (put("domain", "another"), "of the family"),
+    "family": (put("family", "another"), "its family"),
+    "domain": (put("domain", "another"), "its domain"),
     "split": (put("split", "test"), "its split"),
-    "distractor mark": (put("tools.0.distractor", True), "not as the item shows it"),
-    "tool description": (put("tools.0.function.description", "the first"), "not as the item"),
-    "strange tool": (put("tools.0.function.name", "look_up_2"), "not as the item"),
-    "fewer tools": (lambda row: row["tools"].pop(), "not on offer then"),
+    "distractor mark": (put("tools.0.distractor", True), "its tools are not"),
+    "tool description": (put("tools.0.function.description", "the first"), "its tools are not"),
+    "strange tool": (put("tools.0.function.name", "look_up_2"), "its tools are not"),
+    "fewer tools": (lambda row: row["tools"].pop(), "its tools are not"),
     "nothing trained": (put("trained", []), "nothing in it is trained"),
     "user trained": (put("trained", [0]), "not the agent's own turns"),
     "result trained": (put("trained", [1, 2]), "not the agent's own turns"),
@@ -290,12 +290,6 @@ CHAT_PLANTS: dict[str, tuple[Plant, str]] = {
         "run again",
     ),
     "wrong result": (put("result.verdict", "failure"), "run again"),
-    "mask too short": (
-        put("tokens", {"prompt_ids": [1], "completion_ids": [2, 3], "mask": [1]}), "its mask",
-    ),
-    "mask of nothing": (
-        put("tokens", {"prompt_ids": [1], "completion_ids": [2], "mask": [0]}), "is trained",
-    ),
 }  # fmt: skip
 
 
@@ -348,7 +342,17 @@ PAIR_PLANTS: dict[str, tuple[PairType, Plant, str]] = {
     "unsolvable": (PairType.CORRECT_INDECISIVE, put("solvable", False), "deferring is not wrong"),
     "solvable": (PairType.INDECISIVE_HALLUCINATED, put("solvable", True), "can be solved"),
     "other action": (PairType.INDECISIVE_HALLUCINATED, put("needs", "finish"), "asks for finish"),
-    "other hop": (PairType.CORRECT_HALLUCINATED, put("hop", 7), "its step is at hop"),
+    "other hop": (PairType.CORRECT_HALLUCINATED, put("hop", 7), "its hop"),
+    "mask too short": (
+        PairType.CORRECT_HALLUCINATED,
+        put("chosen_tokens", {"prompt_ids": [1], "completion_ids": [2, 3], "mask": [1]}),
+        "its mask",
+    ),
+    "mask of nothing": (
+        PairType.CORRECT_HALLUCINATED,
+        put("rejected_tokens", {"prompt_ids": [1], "completion_ids": [2], "mask": [0]}),
+        "is trained",
+    ),
     "prompt ends with the agent": (
         PairType.CORRECT_HALLUCINATED,
         lambda row: row["prompt"].append({"role": "assistant", "content": "Hm."}),

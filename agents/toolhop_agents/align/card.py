@@ -24,25 +24,23 @@ def kind_of(line: Chat | Pair) -> str:
 
 def figures(lines: Sequence[Chat | Pair], dropped: Mapping[str, int]) -> dict[str, Any]:
     """Return the counts of lines, as plain values."""
-    found: dict[str, Any] = {
-        "lines": len(lines),
-        "families": len({line.family for line in lines}),
-        "classes": dict(Counter(map(kind_of, lines))),
-        "splits": dict(Counter(line.split for line in lines)),
-        "domains": dict(Counter(line.domain for line in lines)),
-        "licences": dict(Counter(line.licence or "not known" for line in lines)),
-        "origins": dict(Counter(line.origin for line in lines)),
-        "dropped": dict(dropped),
-    }
     pairs = [line for line in lines if isinstance(line, Pair)]
+    listed: dict[str, Iterable[object]] = {
+        "classes": map(kind_of, lines),
+        "splits": (line.split for line in lines),
+        "domains": (line.domain for line in lines),
+        "licences": (line.licence or "not known" for line in lines),
+        "origins": (line.origin for line in lines),
+        "hops": (pair.hop for pair in pairs),
+        "sources": (f"{pair.chosen_source} / {pair.rejected_source}" for pair in pairs),
+    }
+    found: dict[str, Any] = {name: dict(Counter(map(str, each))) for name, each in listed.items()}
+    found |= {"lines": len(lines), "families": len({line.family for line in lines}),
+              "dropped": dict(dropped)}  # fmt: skip
     if pairs:
         ratios = [length_ratio(pair) for pair in pairs]
         low, high = TRUE_LENGTHS
         found |= {
-            "hops": dict(Counter(str(pair.hop) for pair in pairs)),
-            "sources": dict(
-                Counter(f"{pair.chosen_source} / {pair.rejected_source}" for pair in pairs)
-            ),
             "length_ratio": round(median(ratios), 3),
             "length_alike": round(sum(low <= one <= high for one in ratios) / len(pairs), 3),
             "named_apart": round(sum(map(named_apart, pairs)) / len(pairs), 3),

@@ -7,16 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolhop_agents.align.card import drawn, page
-from toolhop_agents.align.line import (
-    DPO_FILE,
-    ITEMS_FILE,
-    SFT_FILE,
-    AlignError,
-    Chat,
-    Pair,
-    dumped,
-)
+from toolhop_agents.align.card import drawn, figures, page
+from toolhop_agents.align.line import DPO_FILE, ITEMS_FILE, SFT_FILE, AlignError, Chat, Pair
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import FORMATS, TrainingRow, dataset_info, rows_for
 from toolhop_agents.export.files import atomic, write_text
@@ -32,14 +24,14 @@ def write_folder(
     out: Path,
     lines: Sequence[Chat | Pair],
     items: Iterable[Item],
-    figures: dict[str, Any],
+    dropped: Mapping[str, int],
     *,
     formats: Sequence[str],
     template: ChatTemplate,
     seed: int,
     overwrite: bool,
-) -> None:
-    """Write lines of one form, with all that is made from them.
+) -> dict[str, Any]:
+    """Write lines of one form, with all that is made from them, and return their counts.
 
     Raises:
         AlignError: the template cannot render a line.
@@ -49,15 +41,15 @@ def write_folder(
     used = {line.item for line in lines}
     write_items(out, (item for item in items if item.id in used), overwrite=overwrite)
     name = SFT_FILE if all(isinstance(line, Chat) for line in lines) else DPO_FILE
-    text = "".join(f"{dumped(line)}\n" for line in lines)
-    write_text(out / name, _storable(text), overwrite=overwrite)
+    _write_lines(out / name, (line.model_dump(mode="json") for line in lines), overwrite)
     _write_lines(out / DRAWN, drawn(lines, seed), overwrite)
-    for one in formats:
-        figures["dropped"] |= {
-            f"{one}: {reason}": count
-            for reason, count in _write_format(out / one, one, lines, template, overwrite).items()
-        }
-    write_text(out / CARD, page(figures, formats, template.name), overwrite=overwrite)
+    left_out = {**dropped}
+    for form in formats:
+        losses = _write_format(out / form, form, lines, template, overwrite)
+        left_out |= {f"{form}: {reason}": count for reason, count in losses.items()}
+    counts = figures(lines, left_out)
+    write_text(out / CARD, page(counts, formats, template.name), overwrite=overwrite)
+    return counts
 
 
 def _write_format(
@@ -89,12 +81,9 @@ def _write_parquet(path: Path, rows: Sequence[TrainingRow]) -> None:
 
 def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]], overwrite: bool) -> None:
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    write_text(path, _storable(text), overwrite=overwrite)
-
-
-def _storable(text: str) -> str:
-    """Return text with lone surrogates as the escapes that they were, as files are UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    # Lone surrogates are written as the escapes that they were.
+    text = text.encode("utf-8", "backslashreplace").decode()
+    write_text(path, text, overwrite=overwrite)
 
 
 def write_items(out: Path, items: Iterable[Item], *, overwrite: bool) -> None:

@@ -6,7 +6,7 @@ written: only this text can be run again exactly.
 
 from __future__ import annotations
 
-import json
+import hashlib
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -20,16 +20,13 @@ from toolhop_env.setting import Setting
 from toolhop_env.trace import Started
 from toolhop_tools import regular
 from toolhop_tools.errors import ToolsError, why
+from toolhop_tools.model import EpisodeAction, canonical
 
 Wire: TypeAlias = dict[str, Any]
 """A message in the chat-completions form."""
 
-SFT_FILE, DPO_FILE, ITEMS_FILE, SAMPLES_FILE = (
-    "sft.jsonl",
-    "dpo.jsonl",
-    "items.jsonl",
-    "samples.jsonl",
-)
+SFT_FILE, DPO_FILE = "sft.jsonl", "dpo.jsonl"
+ITEMS_FILE, SAMPLES_FILE = "items.jsonl", "samples.jsonl"
 
 
 class AlignError(ToolsError):
@@ -127,8 +124,8 @@ class Result(_Part):
     verdict: Verdict
     ending: str = ""
     """Why the episode ended; empty if it went on."""
-    action: str = ""
-    """The accepted action on the episode; empty if none."""
+    action: EpisodeAction | None = None
+    """The accepted action on the episode."""
     feedback: tuple[str, ...] = ()
     """Feedback on the calls, in order."""
 
@@ -140,17 +137,16 @@ class Tokens(_Part):
     completion_ids: tuple[int, ...]
     mask: tuple[int, ...]
     """1 for each of `completion_ids` that the model wrote, 0 for all others."""
-    logprobs: tuple[float, ...] | None = None
 
 
-class _Line(_Part):
-    id: str
+class Head(_Part):
+    """What all lines say of their item."""
+
     item: str
     """Id of the item in `ITEMS_FILE`."""
     item_digest: str
     family: str
     domain: str
-    split: str
     licence: str
     """Licence of the item's data; empty if unknown."""
     origin: str
@@ -159,33 +155,46 @@ class _Line(_Part):
     tools: tuple[Wire, ...]
 
 
-class Chat(_Line):
+class Context(Head):
+    """The state in which replies are compared."""
+
+    prompt: tuple[Wire, ...]
+    hop: int
+    """Hops solved before the step, from 0; -1 for whole trajectories."""
+    needs: EpisodeAction | None = None
+    """Action that the label asks for at this step; None if none."""
+    solvable: bool = True
+    """Whether the tools on offer and what was said so far suffice."""
+
+    @property
+    def key(self) -> str:
+        """Equal for equal contexts, whatever run they are from."""
+        return digest(self.item_digest, self.conditions.model_dump(mode="json"), self.prompt)
+
+
+class Chat(Head):
     """A chat for supervised fine-tuning."""
 
     form: Literal["sft"] = "sft"
+    id: str
+    split: str
     kind: Kind
     agent: str
     messages: tuple[Wire, ...]
     trained: tuple[int, ...]
     """Indexes of the messages to train on: the agent's turns, without failed calls."""
     result: Result
-    tokens: Tokens | None = None
 
 
-class Pair(_Line):
+class Pair(Context):
     """A preference pair: one prompt, and two continuations."""
 
     form: Literal["dpo"] = "dpo"
+    id: str
+    split: str
     pair_type: PairType
-    hop: int
-    """Hops solved before the step, from 0; -1 for whole trajectories."""
-    needs: str = ""
-    """Action that the label asks for at this step; empty if none."""
-    solvable: bool = True
-    """Whether the tools on offer and what was said so far suffice."""
     chosen_source: Source
     rejected_source: Source
-    prompt: tuple[Wire, ...]
     chosen: tuple[Wire, ...]
     rejected: tuple[Wire, ...]
     chosen_result: Result
@@ -194,40 +203,30 @@ class Pair(_Line):
     rejected_tokens: Tokens | None = None
 
 
-class Sampled(_Part):
-    """A model's reply to a context, executed."""
+class Candidate(_Part):
+    """A continuation of a context: one reply, or all that follows to the episode's end."""
 
-    reply: Wire
-    result: Result
+    messages: tuple[Wire, ...]
+    source: Source
+    result: Result | None = None
+    """None until it is executed."""
     tokens: Tokens | None = None
 
 
 class Samples(_Part):
-    """The replies of a model to one context."""
+    """A model's replies to one context, executed."""
 
-    key: str
-    """Digest of item, conditions and messages."""
-    item: str
-    item_digest: str
-    conditions: Conditions
-    messages: tuple[Wire, ...]
-    tools: tuple[Wire, ...]
-    hop: int
-    solvable: bool
-    needs: str
-    origin: str
-    licence: str
+    context: Context
     agent: str
-    replies: tuple[Sampled, ...]
+    replies: tuple[Candidate, ...]
 
 
-Line: TypeAlias = Annotated[Chat | Pair, Field(discriminator="form")]
-_LINE: TypeAdapter[Chat | Pair] = TypeAdapter(Line)
+_LINE: TypeAdapter[Chat | Pair] = TypeAdapter(Annotated[Chat | Pair, Field(discriminator="form")])
 
 
-def dumped(line: BaseModel) -> str:
-    """Return a line of a file, without its end."""
-    return json.dumps(line.model_dump(mode="json"), ensure_ascii=False)
+def digest(*parts: Any) -> str:  # noqa: ANN401 -- JSON
+    """Return the SHA-256 of values that JSON can hold."""
+    return hashlib.sha256(canonical(list(parts)).encode()).hexdigest()
 
 
 def lines_of(folder: Path) -> Iterator[Chat | Pair]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from toolhop_agents.align.line import Chat, Pair, Wire
+from toolhop_agents.align.line import AlignError, Chat, Pair, Wire
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.export.chat import with_objects
 from toolhop_sandbox.outcome import JSON
@@ -188,13 +188,17 @@ def rendered_pair(pair: Pair, template: ChatTemplate) -> dict[str, str]:
     """Return prompt, chosen and rejected as text.
 
     Raises:
-        AlignError: the template cannot render them.
+        AlignError: the template cannot render them, or the prompt otherwise once a reply follows.
     """
-    prompt = template.text_of(pair.prompt, pair.tools, asks=True)
-    row = {"prompt": prompt}
+    row = {"prompt": template.text_of(pair.prompt, pair.tools, asks=True)}
     for name in ("chosen", "rejected"):
         whole = template.text_of((*pair.prompt, *getattr(pair, name)), pair.tools)
-        row[name] = whole.removeprefix(prompt)
+        if not whole.startswith(row["prompt"]):
+            raise AlignError(
+                f"the template {template.name} renders the prompt otherwise once a reply follows",
+                fix="give the --template of the model that you train",
+            )
+        row[name] = whole.removeprefix(row["prompt"])
     return row
 
 
