@@ -15,8 +15,9 @@ from tests.agents.command import toolhop
 from tests.env import scenes
 from toolhop_agents.align.check import refusals
 from toolhop_agents.align.folder import items_in
-from toolhop_agents.align.leaks import BY, TRAIN, VALIDATION, Print, leaks, splits
-from toolhop_agents.align.line import AlignError, Chat, Pair, PairType, Source, lines_of
+from toolhop_agents.align.kinds import AlignError, PairType, Source
+from toolhop_agents.align.leaks import BY, TRAIN, VALIDATION, leaks, marks_of, splits
+from toolhop_agents.align.line import Chat, Pair, lines_of
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import rows_for
 from toolhop_agents.benchmarks import binding_of
@@ -32,7 +33,7 @@ from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.label import FIELD
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
-CHATML = ChatTemplate.chatml()
+CHATML = ChatTemplate.read("chatml-tools")
 MARKED = ChatTemplate(
     "marked",
     "{%- for m in messages -%}<|{{ m.role }}|>"
@@ -407,7 +408,7 @@ LEAKS: dict[str, tuple[Callable[[], Item], str]] = {
         "its chain",
     ),
     "8 words": (
-        lambda: told(question=f"Well: {scenes.KNOWN[:-1]} and of Sweden?"), "8 words in a row",
+        lambda: told(question=f"Well: {scenes.KNOWN[:-1]} and of Sweden?"), "run of 8 words",
     ),
 }  # fmt: skip
 
@@ -430,7 +431,7 @@ def test_leaks_are_refused_before_anything_is_played(data: Path) -> None:
 
 
 def test_items_that_share_anything_are_in_one_split() -> None:
-    items = {item.id: Print.of(item) for item in (*scenes.family(), italy())}
+    items = {item.id: marks_of(item) for item in (*scenes.family(), italy())}
     both = splits(items, BY)
     norway = {both[name] for name in items if name.startswith("norway")}
     assert len(norway) == 1
@@ -559,7 +560,7 @@ def test_the_files_of_a_trainer_are_written_with_a_card(data: Path) -> None:
         (("sft", "builtin", "--out", "OUT"), "is no scenario"),
         (("sft", "DATA", "--out", "OUT", "--mix", "1,2"), "three shares"),
         (("sft", "DATA", "--out", "OUT", "--split-by", "size"), "--split-by"),
-        (("sft", "DATA", "--out", "OUT", "--template", "DATA"), "does not end a turn"),
+        (("sft", "DATA", "--out", "OUT", "--chat-template", "DATA"), "does not end a turn"),
         (("dpo", "DATA", "--out", "OUT"), "DATA"),
         (("check", "OUT"), "OUT"),
     ],
@@ -577,6 +578,6 @@ def test_wrong_use_is_one_clear_line(
 def test_a_test_set_is_refused_unless_it_is_asked_for() -> None:
     from toolhop_agents.align.leaks import refuse_tests
 
-    refuse_tests(["toolhop"], True)
+    refuse_tests("toolhop", True)
     with pytest.raises(AlignError, match="test set"):
-        refuse_tests(["builtin", "toolhop"], False)
+        refuse_tests("toolhop", False)

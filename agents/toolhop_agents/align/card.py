@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from statistics import median
 from typing import Any
@@ -55,35 +55,29 @@ ABOUT = {
 }  # fmt: skip
 
 
-def page(figures: Mapping[str, Any], formats: Iterable[str], template: str) -> str:
+def page(counts: Mapping[str, Any], formats: Iterable[str], template: str) -> str:
     """Return the card in Markdown."""
-    return "\n".join(_page(figures, formats, template)) + "\n"
-
-
-def _page(figures: Mapping[str, Any], formats: Iterable[str], template: str) -> Iterator[str]:
-    yield f"# Training data of toolhop-env {version('toolhop-env')}\n"
-    yield f"{figures['lines']:,} lines of {figures['families']:,} families.\n"
-    yield (
+    parts = [
+        f"# Training data of toolhop-env {version('toolhop-env')}",
+        f"{counts['lines']:,} lines of {counts['families']:,} families.",
         "Every label was executed: `toolhop align check` runs the agent's turns again, compares "
-        "each result, and renders each line with a chat template. Nothing was uploaded.\n"
-    )
+        "each result, and renders each line with a chat template. Nothing was uploaded.",
+    ]
     for name, head in ABOUT.items():
-        if figures.get(name):
-            yield f"| {head} | lines |\n|---|---:|"
-            yield from (f"| {key} | {count:,} |" for key, count in figures[name].items())
-            yield ""
-    if "length_ratio" in figures:
+        rows = [f"| {key} | {count:,} |" for key, count in counts[name].items()]
+        parts += ["\n".join([f"| {head} | lines |", "|---|---:|", *rows])] if rows else []
+    if "length_ratio" in counts:
         low, high = TRUE_LENGTHS
-        yield (
-            f"Chosen replies are {figures['length_ratio']:g} times as long as rejected ones in the "
-            f"median; {figures['length_alike']:.0%} are within {low:g} to {high:g}, beyond which "
-            f"length may be learned. The tools' names alone tell {figures['named_apart']:.0%} of "
-            "the pairs apart.\n"
+        parts.append(
+            f"Chosen replies are {counts['length_ratio']:g} times as long as rejected ones in the "
+            f"median; {counts['length_alike']:.0%} are within {low:g} to {high:g}, beyond which "
+            f"length may be learned. The tools' names alone tell {counts['named_apart']:.0%} of "
+            "the pairs apart."
         )
-    for name in formats:
-        form = FORMATS[name]
-        yield f"## {form.version}\n\nRendered with the template {template} where text is written.\n"
-        yield "\n".join(f"- {note}" for note in form.notes) + "\n"
+    for form in (FORMATS[name] for name in formats):
+        parts += [f"## {form.version}", f"Text is rendered with the template {template}."]
+        parts.append("\n".join(f"- {note}" for note in form.notes))
+    return "\n\n".join(parts) + "\n"
 
 
 def drawn(lines: Sequence[Chat | Pair], seed: int) -> list[dict[str, str]]:

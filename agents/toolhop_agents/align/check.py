@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_agents.align import executed
-from toolhop_agents.align.leaks import TRAIN, VALIDATION, Print, leaks
-from toolhop_agents.align.line import AlignError, Chat, Pair, PairType, Tokens, Verdict, Wire
+from toolhop_agents.align.kinds import AlignError, PairType, Verdict
+from toolhop_agents.align.leaks import TRAIN, VALIDATION, leaks, marks_of
+from toolhop_agents.align.line import Chat, Pair, Tokens, Wire, turns_in
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import rendered_pair, views
 from toolhop_agents.export.chat import with_objects
@@ -26,17 +27,6 @@ from toolhop_tools.words import runs, words
 
 SHORTEST = 3
 """Letters below which an answer is not looked for in texts: it would be found by chance."""
-VERDICTS: Mapping[PairType, tuple[Verdict, Verdict]] = {
-    PairType.CORRECT_HALLUCINATED: (Verdict.CORRECT, Verdict.HALLUCINATED),
-    PairType.CORRECT_INDECISIVE: (Verdict.CORRECT, Verdict.INDECISIVE),
-    PairType.INDECISIVE_HALLUCINATED: (Verdict.INDECISIVE, Verdict.HALLUCINATED),
-    PairType.SUCCESS_FAILURE: (Verdict.SUCCESS, Verdict.FAILURE),
-    PairType.SUCCESS_HALLUCINATION: (Verdict.SUCCESS, Verdict.HALLUCINATION),
-    PairType.FAILURE_HALLUCINATION: (Verdict.FAILURE, Verdict.HALLUCINATION),
-}
-"""Verdicts of chosen and rejected; an answer is preferred to any further call."""
-CALLS = frozenset({Verdict.CORRECT, Verdict.INDECISIVE, Verdict.HALLUCINATED, Verdict.OTHER})
-TRAJECTORIES = frozenset([*VERDICTS][3:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +134,7 @@ def _gold_said(messages: Sequence[Wire], item: Item) -> Iterator[str]:
 def _masks(line: Chat, template: ChatTemplate, end: str) -> Iterator[str]:
     if not line.trained:
         yield "nothing in it is trained"
-    wrong = {*line.trained} - {*executed.turns_in(line.messages)}
+    wrong = {*line.trained} - {*turns_in(line.messages)}
     if wrong or len({*line.trained}) < len(line.trained):
         yield f"it trains messages that are not the agent's own turns: {line.trained}"
         return
@@ -194,12 +184,10 @@ def _as_pair(line: Pair, template: ChatTemplate, end: str) -> Iterator[str]:
 def guards(line: Pair) -> Iterator[str]:
     """Yield the guards of its type that a pair breaks (Relign, section 3)."""
     kind, verdicts = line.pair_type, (line.chosen_result.verdict, line.rejected_result.verdict)
-    if kind is PairType.ANSWER_CALL:
-        right = verdicts[0] is Verdict.ANSWER and verdicts[1] in CALLS
-        if not right or not any(one.get("tool_calls") for one in line.rejected):
-            yield f"it is {verdicts[0]} over {verdicts[1]}, not an answer over a further call"
-    elif verdicts != VERDICTS[kind]:
+    if not kind.allows(*verdicts):
         yield f"it is {verdicts[0]} over {verdicts[1]}, not {kind}"
+    if kind is PairType.ANSWER_CALL and not any(one.get("tool_calls") for one in line.rejected):
+        yield "its rejected reply is not a further call"
     if kind is PairType.CORRECT_INDECISIVE and not line.solvable:
         yield "its state cannot be solved, so that deferring is not wrong"
     if kind is PairType.INDECISIVE_HALLUCINATED:
@@ -207,7 +195,7 @@ def guards(line: Pair) -> Iterator[str]:
             yield "its state can be solved, so that deferring is not right"
         elif line.chosen_result.action != line.needs:
             yield f"its label asks for {line.needs}, not {line.chosen_result.action}"
-    if kind not in TRAJECTORIES and (len(line.chosen), len(line.rejected)) != (1, 1):
+    if not kind.whole and (len(line.chosen), len(line.rejected)) != (1, 1):
         yield "chosen and rejected of a step are one turn each"
 
 
@@ -223,7 +211,7 @@ def _plain(messages: Sequence[Wire]) -> str:
 async def _chat_again(line: Chat, item: Item, sandbox: Sandbox) -> list[str]:
     trace = await executed.replayed(item, line.conditions, line.messages, sandbox)
     found, turns = [*_same(trace, line.messages)], len(trace.replies)
-    for turn, at in enumerate(executed.turns_in(line.messages)[:turns], start=1):
+    for turn, at in enumerate(turns_in(line.messages)[:turns], start=1):
         if at in line.trained:
             found += _head(line, trace, item, turn)
             if executed.classified(trace, item, turn).verdict is Verdict.HALLUCINATED:
@@ -235,8 +223,8 @@ async def _chat_again(line: Chat, item: Item, sandbox: Sandbox) -> list[str]:
 
 async def _pair_again(line: Pair, item: Item, sandbox: Sandbox) -> list[str]:
     found: list[str] = []
-    turn = len(executed.turns_in(line.prompt)) + 1
-    whole = line.pair_type in TRAJECTORIES
+    turn = len(turns_in(line.prompt)) + 1
+    whole = line.pair_type.whole
     for name in ("chosen", "rejected"):
         messages = (*line.prompt, *getattr(line, name))
         trace = await executed.replayed(item, line.conditions, messages, sandbox)
@@ -295,13 +283,13 @@ def _of_all(
     for (kind, item, hop), count in Counter(steps).items():
         if count > 1:
             yield Refusal(item, f"it has {count} pairs {kind} at hop {hop}; one is allowed")
-    prints = {identity: Print.of(item) for identity, item in items.items()}
+    marks = {identity: marks_of(item) for identity, item in items.items()}
     train, held = (
-        {line.item: prints[line.item] for line in lines
-         if line.split == split and line.item in prints}
+        {line.item: marks[line.item] for line in lines
+         if line.split == split and line.item in marks}
         for split in (TRAIN, VALIDATION)
     )  # fmt: skip
     for found in (
-        leaks(train, held.values(), by), leaks({**train, **held}, map(Print.of, against)),
+        leaks(train, held.values(), by), leaks({**train, **held}, map(marks_of, against)),
     ):  # fmt: skip
         yield from (Refusal(identity, reason) for identity, reason in found)

@@ -18,29 +18,21 @@ from toolhop_agents.ablate.folder import opened
 from toolhop_agents.align import sft as making
 from toolhop_agents.align.check import Refusal, refusals
 from toolhop_agents.align.executed import context_of
-from toolhop_agents.align.folder import CARD, items_in, write_folder, write_items
-from toolhop_agents.align.leaks import BY, Print, refuse_leaks, refuse_tests, splits
-from toolhop_agents.align.line import (
-    ITEMS_FILE,
-    SAMPLES_FILE,
-    AlignError,
-    Chat,
-    Context,
-    Kind,
-    Pair,
-    lines_of,
-)  # fmt: skip
+from toolhop_agents.align.folder import CARD, check_new, items_in, write_folder, write_items
+from toolhop_agents.align.kinds import AlignError, Kind
+from toolhop_agents.align.leaks import BY, marks_of, refuse_leaks, refuse_tests, splits
+from toolhop_agents.align.line import ITEMS_FILE, SAMPLES_FILE, Chat, Context, Pair, lines_of
 from toolhop_agents.align.pairs import Gathered, complete, gather, pairs
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.sample import SampleFile, add_samples
 from toolhop_agents.align.sample import sample as sample_contexts
 from toolhop_agents.align.writers import FORMATS
 from toolhop_agents.cli import EXIT_EPISODES
-from toolhop_agents.cli.flags import Number, Whole, overwrite_option
+from toolhop_agents.cli.flags import Number, Whole
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.cli.options import checked, setting_option
 from toolhop_agents.cli.progress import ErrorConsole, Steps
-from toolhop_agents.export.files import check_free
+from toolhop_agents.models.gguf import CHATML
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.runs.means import Given, open_means, sandbox_of
 from toolhop_agents.runs.settings import RunSettings
@@ -68,9 +60,8 @@ def align() -> None:
 
 
 _template_option = click.option(
-    "--template", type=click.Path(exists=True, path_type=Path), default=None,
-    help="Chat template of the model to train: a .jinja file or the model's folder.  "
-    "[default: ChatML with tools]",
+    "--chat-template", default=CHATML, show_default=True, metavar="NAME|FILE|FOLDER",
+    help="Chat template of the model to train: a .jinja file or the model's folder.",
 )  # fmt: skip
 _against_option = click.option(
     "--against", multiple=True, metavar="DATA",
@@ -93,23 +84,17 @@ def _made_options(function: F) -> F:
         click.option("--for", "formats", multiple=True, type=click.Choice([*FORMATS]),
                      help="Also write the files of this trainer; may be repeated."),
         _template_option, _against_option, _by_option, _test_option, setting_option("seed"),
-        setting_option("sandbox"), overwrite_option, json_option,
+        setting_option("sandbox"), json_option,
     )[::-1]:  # fmt: skip
         function = option(function)
     return function
 
 
-def _template(path: Path | None) -> ChatTemplate:
-    template = ChatTemplate.read(path) if path else ChatTemplate.chatml()
-    template.end()  # raises before anything runs
-    return template
-
-
 def _split_of(items: Iterable[Item], flags: Mapping[str, Any]) -> dict[str, str]:
     """Return the split of each item; refuse items that held-out data gives away."""
-    prints = {item.id: Print.of(item) for item in items}
-    refuse_leaks(prints, _held(flags["against"]))
-    return splits(prints, _names(flags["split_by"]))
+    marks = {item.id: marks_of(item) for item in items}
+    refuse_leaks(marks, _held(flags["against"]))
+    return splits(marks, _names(flags["split_by"]))
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -150,7 +135,7 @@ def _write(
     out = flags["out"]
     counts = write_folder(
         out, lines, items, dropped, formats=flags["formats"], template=template,
-        seed=flags["seed"], overwrite=flags["overwrite"],
+        seed=flags["seed"],
     )  # fmt: skip
     if flags["as_json"]:
         write_json({**counts, "folder": str(out)})
@@ -163,35 +148,35 @@ def _write(
 
 
 @align.command()
-@click.argument("data", nargs=-1, required=True)
+@click.argument("scenarios", nargs=-1, required=True)
 @click.option("--mix", default="0.4,0.3,0.3", show_default=True, metavar="X,Y,Z",
               help="Shares of original, unmatched and missing.")  # fmt: skip
 @click.option("--repaired", type=Number(0, 1), default=0.25, show_default=True,
               help="Share of the originals with a failed, untrained call first.")  # fmt: skip
-@click.option("--rows", type=Whole(1), default=None, help="Episodes at most; the mix is kept.")
+@click.option("--chats", type=Whole(1), default=None, help="Episodes at most; the mix is kept.")
 @setting_option("call_format")
 @_made_options
-def sft(data: Sequence[str], **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
-    """Write chats for supervised fine-tuning from the scenarios in DATA.
+def sft(scenarios: Sequence[str], **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
+    """Write chats for supervised fine-tuning from SCENARIOS.
 
-    DATA are files of `toolhop perturb --into unmatched,reserve,missing-parameter`, whose labels are
+    They are files of `toolhop perturb --into unmatched,reserve,missing-parameter`, whose labels are
     proven. Scripted agents that know the solution play them; an episode enters only if it ends as
     the label says. Nothing is uploaded.
     """
-    check_free(flags["out"].glob("*"), flags["overwrite"])
-    template, mix = _template(flags["template"]), _mix(flags["mix"])
+    check_new(flags["out"])
+    template, mix = ChatTemplate.read(flags["chat_template"]), _mix(flags["mix"])
     settings = checked({
         "agent": "asks-when-missing", "modes": ("informed",), "seed": flags["seed"],
         "call_format": flags["call_format"], "sandbox": flags["sandbox"],
     })  # fmt: skip
     items: dict[str, tuple[Item, str]] = {}
-    for name in data:
+    for name in scenarios:
         dataset = load(name)
-        refuse_tests([dataset.name], flags["allow_test"])
+        refuse_tests(dataset.name, flags["allow_test"])
         items |= {item.id: (item, dataset.name) for item in dataset.items}
     split_of = _split_of((item for item, _ in items.values()), flags)
     tasks = [*_tasks([*items.values()], split_of)]
-    drawn = making.mixed(tasks, mix, flags["repaired"], flags["seed"], flags["rows"])
+    drawn = making.mixed(tasks, mix, flags["repaired"], flags["seed"], flags["chats"])
 
     async def play(sandbox: Sandbox, step: Callable[[], None]) -> tuple[list[Chat], Counter[str]]:
         return await making.chats(
@@ -200,7 +185,7 @@ def sft(data: Sequence[str], **flags: Any) -> None:  # noqa: ANN401 -- click pas
 
     chats, dropped = _in_sandbox("episodes", len(drawn), settings, play)
     if not chats:
-        raise AlignError("no episode ends as its label says", fix="give other DATA")
+        raise AlignError("no episode ends as its label says", fix="give other SCENARIOS")
     _write(chats, (item for item, _ in items.values()), dropped, template, flags)
 
 
@@ -244,9 +229,8 @@ def dpo(runs: Sequence[Path], **flags: Any) -> None:  # noqa: ANN401 -- click pa
     Two replies form a pair if they follow the same messages and their executed verdicts differ: one
     pair for each type, step and item, from the best source. Whole trajectories form pairs as well.
     """
-    check_free(flags["out"].glob("*"), flags["overwrite"])
-    template, settings = _template(flags["template"]), checked({"sandbox": flags["sandbox"]})
-    gathered = Gathered()
+    check_new(flags["out"])
+    template, gathered = ChatTemplate.read(flags["chat_template"]), Gathered()
     for folder in runs:
         if (folder / SAMPLES_FILE).is_file():
             add_samples(gathered, folder)
@@ -260,6 +244,7 @@ def dpo(runs: Sequence[Path], **flags: Any) -> None:  # noqa: ANN401 -- click pa
     async def execute(sandbox: Sandbox, step: Callable[[], None]) -> None:
         await gathered.execute(sandbox, WORKERS, step)
 
+    settings = checked({"sandbox": flags["sandbox"]})
     _in_sandbox("replies", len(gathered.waiting), settings, execute)
     made = pairs(gathered, split_of, most=flags["pairs_per_item"])
     if not made:
@@ -277,7 +262,7 @@ def _traces(
     for _, store in opened([folder]):
         manifest = store.manifest
         origin = str((manifest.get("data") or {}).get("name", ""))
-        refuse_tests([origin], allow_test)
+        refuse_tests(origin, allow_test)
         settings = manifest.get("settings") or {}
         items = store.items(last_wins=settings.get("last_wins") is True).by_id
         for attempt in store.results():
@@ -332,7 +317,7 @@ def sample(
     if not contexts:
         raise AlignError(f"{run} has no step to sample at", fix="give a run with tool calls")
     if not (out / ITEMS_FILE).exists():
-        write_items(out, items.values(), overwrite=False)
+        write_items(out, items.values())
     elif {one.digest for one in items_in(out).values()} != {one.digest for one in items.values()}:
         raise AlignError(f"{out} has samples of other items", fix="give another --out")
     at_a_time = settings.max_connections or WORKERS
@@ -376,7 +361,11 @@ def check(folder: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 --
     Exit code 0: nothing to refuse. 1: some lines are refused. 2: bad input.
     """
     lines, items = [*lines_of(folder)], items_in(folder)
-    how, held, by = _template(flags["template"]), _held(flags["against"]), _names(flags["split_by"])
+    how, held, by = (
+        ChatTemplate.read(flags["chat_template"]),
+        _held(flags["against"]),
+        _names(flags["split_by"]),
+    )
     splits({}, by)  # raises if a name is unknown
 
     async def again(sandbox: Sandbox, step: Callable[[], None]) -> list[Refusal]:

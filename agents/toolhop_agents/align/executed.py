@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from toolhop_agents.align.line import Conditions, Context, Head, Result, Verdict, Wire
+from toolhop_agents.align.kinds import Verdict
+from toolhop_agents.align.line import Conditions, Context, Head, Result, Wire, turns_in
 from toolhop_agents.call_formats import shown
 from toolhop_agents.export.chat import Arguments, chat_message, listing
 from toolhop_agents.models.wire_reading import messages_from_wire
@@ -66,11 +67,6 @@ async def replayed(
             if isinstance(message, AssistantMessage) and episode.ending is None:
                 await episode.step(Reply(message.content, message.calls, thoughts=message.thoughts))
     return episode.trace
-
-
-def turns_in(messages: Sequence[Wire]) -> list[int]:
-    """Return the indexes of the agent's turns."""
-    return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
 
 
 def head(

@@ -7,19 +7,19 @@ written: only this text can be run again exactly.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from toolhop_agents.align.kinds import AlignError, Kind, PairType, Source, Verdict
 from toolhop_env.levels import Level, Verbosity
 from toolhop_env.reading import CallFormat
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Started
 from toolhop_tools import regular
-from toolhop_tools.errors import ToolsError, why
+from toolhop_tools.errors import why
 from toolhop_tools.model import EpisodeAction, canonical
 
 Wire: TypeAlias = dict[str, Any]
@@ -27,71 +27,6 @@ Wire: TypeAlias = dict[str, Any]
 
 SFT_FILE, DPO_FILE = "sft.jsonl", "dpo.jsonl"
 ITEMS_FILE, SAMPLES_FILE = "items.jsonl", "samples.jsonl"
-
-
-class AlignError(ToolsError):
-    """Training data that cannot be made, read or used. The message says why, and the fix."""
-
-    def __init__(self, message: str, *, fix: str) -> None:
-        super().__init__(f"{message}\n  fix: {fix}")
-
-
-class Kind(StrEnum):
-    """What a chat teaches."""
-
-    ORIGINAL = "original"
-    """The solution, without detours."""
-    REPAIRED = "repaired"
-    """The solution after a failed call, which is not trained."""
-    UNMATCHED = "unmatched"
-    """Asking for other tools, then the solution or giving up."""
-    MISSING = "missing"
-    """Asking the user for a value, then the solution."""
-
-
-class Source(StrEnum):
-    """Origin of a reply, best first."""
-
-    SAMPLE = "sample"
-    """A model's reply, executed from the same context as the others."""
-    RUN = "run"
-    """A reply in a run, or in a branch of an ablation."""
-    FORK = "fork"
-    """A reply of a run, executed in another context of the same episode."""
-    TWIN = "twin"
-    """The action or gold call that the item's label asks for."""
-    FAULT = "fault"
-    """A gold call that was broken on purpose."""
-
-
-class Verdict(StrEnum):
-    """Verdict on a reply, or on a whole trajectory."""
-
-    CORRECT = "correct"
-    """Calls of the next hop's tool with the gold result."""
-    ANSWER = "answer"
-    """The right answer, after the last hop."""
-    INDECISIVE = "indecisive"
-    """An accepted action: asking the user, changing tools or giving up."""
-    HALLUCINATED = "hallucinated"
-    """A call that was rejected, or has a made-up tool or value."""
-    OTHER = "other"
-    """Anything else: a wrong answer, a detour, or a fault of the infrastructure."""
-    SUCCESS = "success"
-    FAILURE = "failure"
-    HALLUCINATION = "hallucination"
-
-
-class PairType(StrEnum):
-    """Verdicts of the chosen and of the rejected reply (Relign, section 3)."""
-
-    CORRECT_HALLUCINATED = "correct>hallucinated"
-    CORRECT_INDECISIVE = "correct>indecisive"
-    INDECISIVE_HALLUCINATED = "indecisive>hallucinated"
-    ANSWER_CALL = "answer>call"
-    SUCCESS_FAILURE = "success>failure"
-    SUCCESS_HALLUCINATION = "success>hallucination"
-    FAILURE_HALLUCINATION = "failure>hallucination"
 
 
 class _Part(BaseModel):
@@ -222,6 +157,11 @@ class Samples(_Part):
 
 
 _LINE: TypeAdapter[Chat | Pair] = TypeAdapter(Annotated[Chat | Pair, Field(discriminator="form")])
+
+
+def turns_in(messages: Sequence[Wire]) -> list[int]:
+    """Return the indexes of the agent's turns."""
+    return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
 
 
 def digest(*parts: Any) -> str:  # noqa: ANN401 -- JSON

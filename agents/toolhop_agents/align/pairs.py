@@ -15,19 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from toolhop_agents.align import executed
-from toolhop_agents.align.check import VERDICTS, guards
-from toolhop_agents.align.line import (
-    AlignError,
-    Candidate,
-    Context,
-    Pair,
-    PairType,
-    Result,
-    Source,
-    Verdict,
-    Wire,
-    digest,
-)  # fmt: skip
+from toolhop_agents.align.check import guards
+from toolhop_agents.align.kinds import AlignError, PairType, Source, Verdict
+from toolhop_agents.align.line import Candidate, Context, Pair, Result, Wire, digest
 from toolhop_agents.align.sft import thought
 from toolhop_agents.benchmarks.scenarios.agents import asks_when_missing
 from toolhop_agents.export.chat import Arguments, chat_message
@@ -277,18 +267,13 @@ def _all(gathered: Gathered, split_of: Mapping[str, str]) -> Iterator[Pair]:
             if whole:
                 context = context.model_copy(update={"hop": -1})
             for chosen, rejected in permutations(listed, 2):
-                for kind in _types(chosen.result, rejected):
-                    pair = _pair(context, kind, chosen, rejected, split_of[context.item])
-                    if not [*guards(pair)]:
-                        yield pair
-
-
-def _types(better: Result | None, rejected: Candidate) -> Iterator[PairType]:
-    if better is not None and rejected.result is not None:
-        verdicts = better.verdict, rejected.result.verdict
-        yield from (kind for kind, wanted in VERDICTS.items() if wanted == verdicts)
-        if better.verdict is Verdict.ANSWER:
-            yield PairType.ANSWER_CALL
+                for kind in PairType:
+                    if chosen.result is None or rejected.result is None:
+                        continue
+                    if kind.allows(chosen.result.verdict, rejected.result.verdict):
+                        pair = _pair(context, kind, chosen, rejected, split_of[context.item])
+                        if not [*guards(pair)]:
+                            yield pair
 
 
 def _pair(

@@ -15,17 +15,8 @@ from pydantic import TypeAdapter
 
 from toolhop_agents.align import executed
 from toolhop_agents.align.folder import items_in
-from toolhop_agents.align.line import (
-    SAMPLES_FILE,
-    AlignError,
-    Candidate,
-    Context,
-    Samples,
-    Source,
-    Tokens,
-    Verdict,
-    read,
-)  # fmt: skip
+from toolhop_agents.align.kinds import AlignError, Source, Verdict
+from toolhop_agents.align.line import SAMPLES_FILE, Candidate, Context, Samples, Tokens, read
 from toolhop_agents.align.pairs import Gathered
 from toolhop_agents.export.chat import Arguments, chat_message
 from toolhop_agents.models.wire_reading import messages_from_wire, tools_from_wire

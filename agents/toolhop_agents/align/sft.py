@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from toolhop_agents import react
 from toolhop_agents.align import executed
-from toolhop_agents.align.line import AlignError, Chat, Kind, Verdict
+from toolhop_agents.align.kinds import AlignError, Kind, Verdict
+from toolhop_agents.align.line import Chat, turns_in
 from toolhop_agents.benchmarks.scenarios.agents import asks_when_missing
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
@@ -164,7 +165,7 @@ def chats_of(task: Task, trace: Trace) -> list[Chat]:
     for number, end in enumerate(ends, start=1):
         line, texts = executed.head(trace, item, end, task.origin, task.licence)
         messages = executed.wired(trace, texts)
-        agent = executed.turns_in(messages)[:end]
+        agent = turns_in(messages)[:end]
         results = [executed.classified(trace, item, turn + 1) for turn in range(end)]
         chat = Chat(
             **dict(line),

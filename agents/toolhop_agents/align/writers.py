@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from toolhop_agents.align.line import AlignError, Chat, Pair, Wire
-from toolhop_agents.align.rendering import ChatTemplate
+from toolhop_agents.align.kinds import AlignError
+from toolhop_agents.align.line import Chat, Pair, Wire
+from toolhop_agents.align.rendering import OWN, ChatTemplate
 from toolhop_agents.export.chat import with_objects
 from toolhop_sandbox.outcome import JSON
 
@@ -196,7 +197,7 @@ def rendered_pair(pair: Pair, template: ChatTemplate) -> dict[str, str]:
         if not whole.startswith(row["prompt"]):
             raise AlignError(
                 f"the template {template.name} renders the prompt otherwise once a reply follows",
-                fix="give the --template of the model that you train",
+                fix=OWN,
             )
         row[name] = whole.removeprefix(row["prompt"])
     return row
@@ -247,14 +248,14 @@ FORMATS: Mapping[str, Format] = {
         "axolotl 0.19.0", _axolotl_chat, _axolotl_pair,
         ("Chats: `type: chat_template`, `field_messages: messages`, `field_tools: tools`, "
          "`roles_to_train: []`, `message_field_training: train`, `train_on_eos: turn`.",
-         "Pairs are text of one model family, by --template: `type: user_defined` with "
+         "Pairs are text of one model family, by --chat-template: `type: user_defined` with "
          "`field_prompt`, `field_chosen`, `field_rejected`, and formats that add nothing."),
     ),
     "verl": Format(
         "verl 0.9.1", _verl_chat, _verl_pair,
         ("Drops pairs, and chats with an untrained turn.",
          "Calls are written as the template's text, because parquet fills the arguments of other "
-         "tools with nulls; --template must be the model's."),
+         "tools with nulls; --chat-template must be the model's."),
         ".parquet",
     ),
 }  # fmt: skip
