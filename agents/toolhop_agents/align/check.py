@@ -97,9 +97,6 @@ async def _of_line(
         return [f"it cannot be run again: {error}"]
 
 
-# -- without executing ---------------------------------------------------------------------------
-
-
 def _static(line: Chat | Pair, item: Item, template: ChatTemplate, end: str) -> Iterator[str]:
     if line.split not in {TRAIN, VALIDATION}:
         yield f"its split is {line.split}, not {TRAIN} or {VALIDATION}"
@@ -205,9 +202,6 @@ def _plain(messages: Sequence[Wire]) -> str:
     return canonical([called, *(" ".join(str(one["content"]).split()) for one in messages)])
 
 
-# -- by executing --------------------------------------------------------------------------------
-
-
 async def _chat_again(line: Chat, item: Item, sandbox: Sandbox) -> list[str]:
     trace = await executed.replayed(item, line.conditions, line.messages, sandbox)
     found, turns = [*_same(trace, line.messages)], len(trace.replies)
@@ -265,9 +259,6 @@ def _same(trace: Trace, messages: Sequence[Wire]) -> Iterator[str]:
 def _differs(name: str, given: object, again: object) -> Iterator[str]:
     if given != again:
         yield f"run again, {name} is {again}, not {given}"
-
-
-# -- over all lines ------------------------------------------------------------------------------
 
 
 def _of_all(

@@ -56,9 +56,6 @@ def align() -> None:
     """Make training data from items and runs; every label is executed. docs/align.md."""
 
 
-# -- options ---------------------------------------------------------------------------------------
-
-
 _template_option = click.option(
     "--chat-template", default=CHATML, show_default=True, metavar="NAME|FILE|FOLDER",
     help="Chat template of the model to train: a .jinja file or the model's folder.",
@@ -144,9 +141,6 @@ def _write(
             f"counts them, and `toolhop align check {out}` checks them again")  # fmt: skip
 
 
-# -- sft -------------------------------------------------------------------------------------------
-
-
 @align.command()
 @click.argument("scenarios", nargs=-1, required=True)
 @click.option("--mix", default="0.4,0.3,0.3", show_default=True, metavar="X,Y,Z",
@@ -214,9 +208,6 @@ def _mix(text: str) -> dict[Kind, float]:
     return dict(zip(making.MIX, shares, strict=True))
 
 
-# -- dpo -------------------------------------------------------------------------------------------
-
-
 @align.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--faults", is_flag=True, help="Top up with gold calls that are broken on purpose.")
@@ -279,9 +270,6 @@ def _traces(
                 yield item, trace, origin
 
 
-# -- sample ----------------------------------------------------------------------------------------
-
-
 @align.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @setting_option("model")
@@ -340,9 +328,6 @@ def sample(
     else:
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in replies.items())
         say(f"{counted(len(contexts), 'step')}: {verdicts}; samples: {out}")
-
-
-# -- check -----------------------------------------------------------------------------------------
 
 
 @align.command()

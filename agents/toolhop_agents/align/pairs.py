@@ -17,7 +17,7 @@ from typing import Any
 from toolhop_agents.align import executed
 from toolhop_agents.align.check import guards
 from toolhop_agents.align.kinds import AlignError, PairType, Source, Verdict
-from toolhop_agents.align.line import Candidate, Context, Pair, Result, Wire, digest
+from toolhop_agents.align.line import Candidate, Context, Pair, Result, Wire, digest, turns_in
 from toolhop_agents.align.sft import thought
 from toolhop_agents.benchmarks.scenarios.agents import asks_when_missing
 from toolhop_agents.export.chat import Arguments, chat_message
@@ -28,7 +28,7 @@ from toolhop_env.messages import AssistantMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.trace import ToolsChanged, Trace
 from toolhop_sandbox.base import Sandbox
-from toolhop_tools.model import Item, canonical
+from toolhop_tools.model import Item
 from toolhop_tools.several import each
 from toolhop_tools.words import as_text, scalars
 
@@ -93,12 +93,14 @@ class Gathered:
         await each(self.waiting, one, at_a_time=at_a_time)
 
 
-def _alike(reply: Wire) -> str:
-    calls = [[*call["function"].values()] for call in reply.get("tool_calls", ())]
-    return canonical([reply["content"] if not calls else "", calls])
+def _calls(message: Wire) -> list[tuple[str, str]]:
+    """Return tool and arguments of each call."""
+    functions = (call["function"] for call in message.get("tool_calls", ()))
+    return [(one["name"], one["arguments"]) for one in functions]
 
 
-# -- from runs -----------------------------------------------------------------------------------
+def _alike(reply: Wire) -> object:
+    return _calls(reply) or reply["content"]
 
 
 def gather(gathered: Gathered, trace: Trace, item: Item, origin: str, licence: str) -> None:
@@ -169,12 +171,12 @@ def grounded(reply: Wire, context: Context) -> bool:
     """Whether all values of a reply's calls are in the context's texts, or a choice of a schema."""
     texts = [str(one["content"]) for one in context.prompt]
     known = Known("\n".join([*texts, *(_choices(context.tools))]))
-    for call in reply.get("tool_calls", ()):
+    for _, text in _calls(reply):
         try:
-            arguments = json.loads(call["function"]["arguments"])
+            values = scalars(json.loads(text))
         except ValueError:
             return False
-        if not all(known.holds(as_text(value)) for _, value in scalars(arguments)):
+        if not all(known.holds(as_text(value)) for _, value in values):
             return False
     return True
 
@@ -185,9 +187,6 @@ def _choices(tools: Iterable[Wire]) -> Iterator[str]:
         for path, value in scalars(tool["function"]["parameters"]):
             if {"enum", "default", "const"} & {*path}:
                 yield as_text(value)
-
-
-# -- from labels, and by faults ------------------------------------------------------------------
 
 
 def complete(gathered: Gathered, *, faults: bool, seed: int) -> None:
@@ -233,9 +232,6 @@ def _broken(
         yield Candidate(messages=(chat_message(said, Arguments.STRING),), source=Source.FAULT)
 
 
-# -- pairs ---------------------------------------------------------------------------------------
-
-
 def pairs(
     gathered: Gathered, split_of: Mapping[str, str], *, most: int | None = None
 ) -> list[Pair]:
@@ -266,14 +262,12 @@ def _all(gathered: Gathered, split_of: Mapping[str, str]) -> Iterator[Pair]:
             context = gathered.contexts[key]
             if whole:
                 context = context.model_copy(update={"hop": -1})
-            for chosen, rejected in permutations(listed, 2):
-                for kind in PairType:
-                    if chosen.result is None or rejected.result is None:
-                        continue
-                    if kind.allows(chosen.result.verdict, rejected.result.verdict):
-                        pair = _pair(context, kind, chosen, rejected, split_of[context.item])
-                        if not [*guards(pair)]:
-                            yield pair
+            done = [(one, one.result.verdict) for one in listed if one.result is not None]
+            for (chosen, better), (rejected, worse) in permutations(done, 2):
+                for kind in (kind for kind in PairType if kind.allows(better, worse)):
+                    pair = _pair(context, kind, chosen, rejected, split_of[context.item])
+                    if not [*guards(pair)]:
+                        yield pair
 
 
 def _pair(
@@ -298,17 +292,15 @@ def length_ratio(pair: Pair) -> float:
 
 
 def _length(messages: Sequence[Wire]) -> int:
-    said = [one for one in messages if one["role"] == "assistant"]
-    calls = [call["function"] for one in said for call in one.get("tool_calls", ())]
-    return sum(len(str(one["content"])) for one in said) + sum(
-        len(one["name"]) + len(one["arguments"]) for one in calls
-    )
+    said = [messages[at] for at in turns_in(messages)]
+    calls = [str(part) for one in said for call in _calls(one) for part in call]
+    return len("".join([*(str(one["content"]) for one in said), *calls]))
 
 
 def named_apart(pair: Pair) -> bool:
     """Whether the names of the called tools alone tell chosen from rejected."""
-
-    def names(messages: Sequence[Wire]) -> list[str]:
-        return [call["function"]["name"] for one in messages for call in one.get("tool_calls", ())]
-
-    return names(pair.chosen) != names(pair.rejected)
+    chosen, rejected = (
+        [name for one in messages for name, _ in _calls(one)]
+        for messages in (pair.chosen, pair.rejected)
+    )
+    return chosen != rejected
