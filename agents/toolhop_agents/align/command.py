@@ -163,13 +163,14 @@ def sft(scenarios: Sequence[str], **flags: Any) -> None:  # noqa: ANN401 -- clic
         "agent": "asks-when-missing", "modes": ("informed",), "seed": flags["seed"],
         "call_format": flags["call_format"], "sandbox": flags["sandbox"],
     })  # fmt: skip
-    items: dict[str, tuple[Item, str]] = {}
+    items, origins = dict[str, Item](), dict[str, str]()
     for name in scenarios:
         dataset = load(name)
         refuse_tests(dataset.name, flags["allow_test"])
-        items |= {item.id: (item, dataset.name) for item in dataset.items}
-    split_of = _split_of((item for item, _ in items.values()), flags)
-    tasks = [*_tasks([*items.values()], split_of)]
+        items |= dataset.by_id
+        origins |= dict.fromkeys(dataset.by_id, dataset.name)
+    split_of = _split_of(items.values(), flags)
+    tasks = [*_tasks(((item, origins[name]) for name, item in items.items()), split_of)]
     drawn = making.mixed(tasks, mix, flags["repaired"], flags["seed"], flags["chats"])
 
     async def play(sandbox: Sandbox, step: Callable[[], None]) -> tuple[list[Chat], Counter[str]]:
@@ -180,7 +181,7 @@ def sft(scenarios: Sequence[str], **flags: Any) -> None:  # noqa: ANN401 -- clic
     chats, dropped = _in_sandbox("episodes", len(drawn), settings, play)
     if not chats:
         raise AlignError("no episode ends as its label says", fix="give other SCENARIOS")
-    _write(chats, (item for item, _ in items.values()), dropped, template, flags)
+    _write(chats, items.values(), dropped, template, flags)
 
 
 def _tasks(items: Iterable[tuple[Item, str]], split_of: Mapping[str, str]) -> Iterator[making.Task]:
@@ -257,10 +258,11 @@ def _traces(
         settings = manifest.get("settings") or {}
         items = store.items(last_wins=settings.get("last_wins") is True).by_id
         for attempt in store.results():
-            trace, item = store.trace(attempt), items.get(attempt.item)
             if not isinstance(attempt.verdict, Score):
                 dropped["errored episodes"] += 1
-            elif item is None or item.digest != trace.started.item_digest:
+                continue
+            trace, item = store.trace(attempt), items.get(attempt.item)
+            if item is None or item.digest != trace.started.item_digest:
                 dropped["episodes whose item is not stored"] += 1
             elif not trace.started.tools or not item.hops or not named(item.benchmark):
                 dropped["episodes without a chain of tools"] += 1

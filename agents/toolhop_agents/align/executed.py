@@ -150,7 +150,12 @@ def _verdict(trace: Trace, item: Item, turn: int, calls: Sequence[Called], last:
     reply = next(one.reply for one in trace.replies if one.turn == turn)
     state = state_before(trace, item, turn)
     if not calls:
-        return _without_calls(trace, item, state, last)
+        if trace.ended is not None and last:
+            if trace.ended.ending is Ending.MALFORMED_CALL:
+                return Verdict.HALLUCINATED
+            if state.hop == len(item.hops) and successful(trace):
+                return Verdict.ANSWER
+        return Verdict.OTHER
     if len(calls) < len(read_calls(trace.started.call_format, reply, turn)):
         return Verdict.OTHER  # a limit kept some calls from running
     errors = {call.error for call in calls if call.error is not None}
@@ -162,10 +167,8 @@ def _verdict(trace: Trace, item: Item, turn: int, calls: Sequence[Called], last:
         return Verdict.HALLUCINATED if own else Verdict.OTHER
     if turn in _made_up(trace):
         return Verdict.HALLUCINATED
-    if any(call.action is not None for call in calls):
-        return (
-            Verdict.INDECISIVE if all(call.action is not None for call in calls) else Verdict.OTHER
-        )
+    if all(call.action is not None for call in calls):
+        return Verdict.INDECISIVE
     solved = [solves(item, call) for call in calls]
     wanted = [*range(state.hop, state.hop + len(calls))]
     return Verdict.CORRECT if solved == wanted else Verdict.OTHER
@@ -177,16 +180,6 @@ def _made_up(trace: Trace) -> frozenset[int]:
         return frozenset()
     found = Played.of(trace).by_rule
     return frozenset(one.call.turn for one in found if one.finding is Finding.HALLUCINATED)
-
-
-def _without_calls(trace: Trace, item: Item, state: State, last: bool) -> Verdict:
-    ended = trace.ended
-    if ended is None or not last:
-        return Verdict.OTHER
-    if ended.ending is Ending.MALFORMED_CALL:
-        return Verdict.HALLUCINATED
-    done = state.hop == len(item.hops)
-    return Verdict.ANSWER if done and successful(trace) else Verdict.OTHER
 
 
 def successful(trace: Trace) -> bool:
