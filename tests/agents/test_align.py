@@ -15,8 +15,9 @@ from tests.agents.command import toolhop
 from tests.env import scenes
 from toolhop_agents.align.check import refusals
 from toolhop_agents.align.folder import items_in
-from toolhop_agents.align.leaks import BY, TRAIN, VALIDATION, Print, leaks, splits
-from toolhop_agents.align.line import AlignError, Chat, Pair, PairType, Source, lines_of
+from toolhop_agents.align.kinds import AlignError, PairType, Source
+from toolhop_agents.align.leaks import BY, TRAIN, VALIDATION, leaks, marks_of, splits
+from toolhop_agents.align.line import Chat, Pair, lines_of
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import rows_for
 from toolhop_agents.benchmarks import binding_of
@@ -32,7 +33,7 @@ from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.label import FIELD
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
-CHATML = ChatTemplate.chatml()
+CHATML = ChatTemplate.read("chatml-tools")
 MARKED = ChatTemplate(
     "marked",
     "{%- for m in messages -%}<|{{ m.role }}|>"
@@ -254,13 +255,13 @@ def put(path: str, value: object) -> Plant:
 CHAT_PLANTS: dict[str, tuple[Plant, str]] = {
     "no item": (put("item", "nobody"), "is not in the folder"),
     "item changed": (put("item_digest", "0" * 64), "was changed"),
-    "family": (put("family", "another"), "of the family"),
-    "domain": (put("domain", "another"), "of the family"),
+    "family": (put("family", "another"), "its family"),
+    "domain": (put("domain", "another"), "its domain"),
     "split": (put("split", "test"), "its split"),
-    "distractor mark": (put("tools.0.distractor", True), "not as the item shows it"),
-    "tool description": (put("tools.0.function.description", "the first"), "not as the item"),
-    "strange tool": (put("tools.0.function.name", "look_up_2"), "not as the item"),
-    "fewer tools": (lambda row: row["tools"].pop(), "not on offer then"),
+    "distractor mark": (put("tools.0.distractor", True), "its tools are not"),
+    "tool description": (put("tools.0.function.description", "the first"), "its tools are not"),
+    "strange tool": (put("tools.0.function.name", "look_up_2"), "its tools are not"),
+    "fewer tools": (lambda row: row["tools"].pop(), "its tools are not"),
     "nothing trained": (put("trained", []), "nothing in it is trained"),
     "user trained": (put("trained", [0]), "not the agent's own turns"),
     "result trained": (put("trained", [1, 2]), "not the agent's own turns"),
@@ -290,12 +291,6 @@ CHAT_PLANTS: dict[str, tuple[Plant, str]] = {
         "run again",
     ),
     "wrong result": (put("result.verdict", "failure"), "run again"),
-    "mask too short": (
-        put("tokens", {"prompt_ids": [1], "completion_ids": [2, 3], "mask": [1]}), "its mask",
-    ),
-    "mask of nothing": (
-        put("tokens", {"prompt_ids": [1], "completion_ids": [2], "mask": [0]}), "is trained",
-    ),
 }  # fmt: skip
 
 
@@ -348,7 +343,17 @@ PAIR_PLANTS: dict[str, tuple[PairType, Plant, str]] = {
     "unsolvable": (PairType.CORRECT_INDECISIVE, put("solvable", False), "deferring is not wrong"),
     "solvable": (PairType.INDECISIVE_HALLUCINATED, put("solvable", True), "can be solved"),
     "other action": (PairType.INDECISIVE_HALLUCINATED, put("needs", "finish"), "asks for finish"),
-    "other hop": (PairType.CORRECT_HALLUCINATED, put("hop", 7), "its step is at hop"),
+    "other hop": (PairType.CORRECT_HALLUCINATED, put("hop", 7), "its hop"),
+    "mask too short": (
+        PairType.CORRECT_HALLUCINATED,
+        put("chosen_tokens", {"prompt_ids": [1], "completion_ids": [2, 3], "mask": [1]}),
+        "its mask",
+    ),
+    "mask of nothing": (
+        PairType.CORRECT_HALLUCINATED,
+        put("rejected_tokens", {"prompt_ids": [1], "completion_ids": [2], "mask": [0]}),
+        "is trained",
+    ),
     "prompt ends with the agent": (
         PairType.CORRECT_HALLUCINATED,
         lambda row: row["prompt"].append({"role": "assistant", "content": "Hm."}),
@@ -403,7 +408,7 @@ LEAKS: dict[str, tuple[Callable[[], Item], str]] = {
         "its chain",
     ),
     "8 words": (
-        lambda: told(question=f"Well: {scenes.KNOWN[:-1]} and of Sweden?"), "8 words in a row",
+        lambda: told(question=f"Well: {scenes.KNOWN[:-1]} and of Sweden?"), "run of 8 words",
     ),
 }  # fmt: skip
 
@@ -426,7 +431,7 @@ def test_leaks_are_refused_before_anything_is_played(data: Path) -> None:
 
 
 def test_items_that_share_anything_are_in_one_split() -> None:
-    items = {item.id: Print.of(item) for item in (*scenes.family(), italy())}
+    items = {item.id: marks_of(item) for item in (*scenes.family(), italy())}
     both = splits(items, BY)
     norway = {both[name] for name in items if name.startswith("norway")}
     assert len(norway) == 1
@@ -555,7 +560,7 @@ def test_the_files_of_a_trainer_are_written_with_a_card(data: Path) -> None:
         (("sft", "builtin", "--out", "OUT"), "is no scenario"),
         (("sft", "DATA", "--out", "OUT", "--mix", "1,2"), "three shares"),
         (("sft", "DATA", "--out", "OUT", "--split-by", "size"), "--split-by"),
-        (("sft", "DATA", "--out", "OUT", "--template", "DATA"), "does not end a turn"),
+        (("sft", "DATA", "--out", "OUT", "--chat-template", "DATA"), "does not end a turn"),
         (("dpo", "DATA", "--out", "OUT"), "DATA"),
         (("check", "OUT"), "OUT"),
     ],
@@ -573,6 +578,6 @@ def test_wrong_use_is_one_clear_line(
 def test_a_test_set_is_refused_unless_it_is_asked_for() -> None:
     from toolhop_agents.align.leaks import refuse_tests
 
-    refuse_tests(["toolhop"], True)
+    refuse_tests("toolhop", True)
     with pytest.raises(AlignError, match="test set"):
-        refuse_tests(["builtin", "toolhop"], False)
+        refuse_tests("toolhop", False)

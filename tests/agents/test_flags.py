@@ -31,9 +31,11 @@ WRITERS = {
 """Commands that write a file whose name is given. Those that append, resume or make a new folder
 are no such: they never replace anything."""
 VARIES: Mapping[str, str] = {
+    "--against": "items that are made resemble no test set; training data shares nothing with it",
     "--agent": "`serve` takes scripted agents alone",
     "--by": "`compare` takes divergences too",
     "--continuations": "of a fork at each level, or of an episode on each side",
+    "--chat-template": "of a GGUF model, or of the model to train",
     "--cost-limit": "of an episode, or of an item that is made",
     "--estimate": "`run` takes it without a number",
     "--feedback": "`play` takes no template",
@@ -105,7 +107,7 @@ def test_a_name_means_the_same_in_all_commands() -> None:
 @pytest.mark.parametrize(
     ("argument", "holders"),
     [("data", set[str]()), ("runs", {"score", "compare", "explain", "judge-check", "diagnose",
-                                     "export", "profile", "report"})],
+                                     "align dpo", "export", "profile", "report"})],
 )  # fmt: skip
 def test_what_is_worked_on_is_given_in_one_way(argument: str, holders: set[str]) -> None:
     found = {path for path, one in commands() for part in one.params

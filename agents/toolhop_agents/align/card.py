@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from statistics import median
 from typing import Any
@@ -24,25 +24,23 @@ def kind_of(line: Chat | Pair) -> str:
 
 def figures(lines: Sequence[Chat | Pair], dropped: Mapping[str, int]) -> dict[str, Any]:
     """Return the counts of lines, as plain values."""
-    found: dict[str, Any] = {
-        "lines": len(lines),
-        "families": len({line.family for line in lines}),
-        "classes": dict(Counter(map(kind_of, lines))),
-        "splits": dict(Counter(line.split for line in lines)),
-        "domains": dict(Counter(line.domain for line in lines)),
-        "licences": dict(Counter(line.licence or "not known" for line in lines)),
-        "origins": dict(Counter(line.origin for line in lines)),
-        "dropped": dict(dropped),
-    }
     pairs = [line for line in lines if isinstance(line, Pair)]
+    listed: dict[str, Iterable[object]] = {
+        "classes": map(kind_of, lines),
+        "splits": (line.split for line in lines),
+        "domains": (line.domain for line in lines),
+        "licences": (line.licence or "not known" for line in lines),
+        "origins": (line.origin for line in lines),
+        "hops": (pair.hop for pair in pairs),
+        "sources": (f"{pair.chosen_source} / {pair.rejected_source}" for pair in pairs),
+    }
+    found: dict[str, Any] = {name: dict(Counter(map(str, each))) for name, each in listed.items()}
+    found |= {"lines": len(lines), "families": len({line.family for line in lines}),
+              "dropped": dict(dropped)}  # fmt: skip
     if pairs:
         ratios = [length_ratio(pair) for pair in pairs]
         low, high = TRUE_LENGTHS
         found |= {
-            "hops": dict(Counter(str(pair.hop) for pair in pairs)),
-            "sources": dict(
-                Counter(f"{pair.chosen_source} / {pair.rejected_source}" for pair in pairs)
-            ),
             "length_ratio": round(median(ratios), 3),
             "length_alike": round(sum(low <= one <= high for one in ratios) / len(pairs), 3),
             "named_apart": round(sum(map(named_apart, pairs)) / len(pairs), 3),
@@ -57,35 +55,29 @@ ABOUT = {
 }  # fmt: skip
 
 
-def page(figures: Mapping[str, Any], formats: Iterable[str], template: str) -> str:
+def page(counts: Mapping[str, Any], formats: Iterable[str], template: str) -> str:
     """Return the card in Markdown."""
-    return "\n".join(_page(figures, formats, template)) + "\n"
-
-
-def _page(figures: Mapping[str, Any], formats: Iterable[str], template: str) -> Iterator[str]:
-    yield f"# Training data of toolhop-env {version('toolhop-env')}\n"
-    yield f"{figures['lines']:,} lines of {figures['families']:,} families.\n"
-    yield (
+    parts = [
+        f"# Training data of toolhop-env {version('toolhop-env')}",
+        f"{counts['lines']:,} lines of {counts['families']:,} families.",
         "Every label was executed: `toolhop align check` runs the agent's turns again, compares "
-        "each result, and renders each line with a chat template. Nothing was uploaded.\n"
-    )
+        "each result, and renders each line with a chat template. Nothing was uploaded.",
+    ]
     for name, head in ABOUT.items():
-        if figures.get(name):
-            yield f"| {head} | lines |\n|---|---:|"
-            yield from (f"| {key} | {count:,} |" for key, count in figures[name].items())
-            yield ""
-    if "length_ratio" in figures:
+        rows = [f"| {key} | {count:,} |" for key, count in counts[name].items()]
+        parts += ["\n".join([f"| {head} | lines |", "|---|---:|", *rows])] if rows else []
+    if "length_ratio" in counts:
         low, high = TRUE_LENGTHS
-        yield (
-            f"Chosen replies are {figures['length_ratio']:g} times as long as rejected ones in the "
-            f"median; {figures['length_alike']:.0%} are within {low:g} to {high:g}, beyond which "
-            f"length may be learned. The tools' names alone tell {figures['named_apart']:.0%} of "
-            "the pairs apart.\n"
+        parts.append(
+            f"Chosen replies are {counts['length_ratio']:g} times as long as rejected ones in the "
+            f"median; {counts['length_alike']:.0%} are within {low:g} to {high:g}, beyond which "
+            f"length may be learned. The tools' names alone tell {counts['named_apart']:.0%} of "
+            "the pairs apart."
         )
-    for name in formats:
-        form = FORMATS[name]
-        yield f"## {form.version}\n\nRendered with the template {template} where text is written.\n"
-        yield "\n".join(f"- {note}" for note in form.notes) + "\n"
+    for form in (FORMATS[name] for name in formats):
+        parts += [f"## {form.version}", f"Text is rendered with the template {template}."]
+        parts.append("\n".join(f"- {note}" for note in form.notes))
+    return "\n\n".join(parts) + "\n"
 
 
 def drawn(lines: Sequence[Chat | Pair], seed: int) -> list[dict[str, str]]:

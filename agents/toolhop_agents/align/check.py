@@ -11,23 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_agents.align import executed
-from toolhop_agents.align.leaks import TRAIN, VALIDATION, Print, leaks
-from toolhop_agents.align.line import (
-    AlignError,
-    Chat,
-    Pair,
-    PairType,
-    Result,
-    Tokens,
-    Verdict,
-    Wire,
-)
+from toolhop_agents.align.kinds import AlignError, PairType, Verdict
+from toolhop_agents.align.leaks import TRAIN, VALIDATION, leaks, marks_of
+from toolhop_agents.align.line import Chat, Pair, Tokens, Wire, turns_in
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import rendered_pair, views
+from toolhop_agents.export.chat import with_objects
 from toolhop_agents.models.wire_reading import Unreadable
 from toolhop_env.responders import MissingResponder
 from toolhop_env.trace import Trace
-from toolhop_env.validation import strict_json
 from toolhop_sandbox.base import Sandbox
 from toolhop_tools.model import Item, canonical
 from toolhop_tools.several import each
@@ -35,17 +27,6 @@ from toolhop_tools.words import runs, words
 
 SHORTEST = 3
 """Letters below which an answer is not looked for in texts: it would be found by chance."""
-VERDICTS: Mapping[PairType, tuple[Verdict, Verdict]] = {
-    PairType.CORRECT_HALLUCINATED: (Verdict.CORRECT, Verdict.HALLUCINATED),
-    PairType.CORRECT_INDECISIVE: (Verdict.CORRECT, Verdict.INDECISIVE),
-    PairType.INDECISIVE_HALLUCINATED: (Verdict.INDECISIVE, Verdict.HALLUCINATED),
-    PairType.SUCCESS_FAILURE: (Verdict.SUCCESS, Verdict.FAILURE),
-    PairType.SUCCESS_HALLUCINATION: (Verdict.SUCCESS, Verdict.HALLUCINATION),
-    PairType.FAILURE_HALLUCINATION: (Verdict.FAILURE, Verdict.HALLUCINATION),
-}
-"""Verdicts of chosen and rejected; an answer is preferred to any further call."""
-CALLS = frozenset({Verdict.CORRECT, Verdict.INDECISIVE, Verdict.HALLUCINATED})
-TRAJECTORIES = frozenset([*VERDICTS][3:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,112 +84,73 @@ async def _of_line(
         return [f"its item {line.item} is not in the folder"]
     if item.digest != line.item_digest:
         return [f"its item {line.item} was changed"]
-    static = [*_of_item(line, item), *_static(line, item, template, end)]
-    if static:
-        return static  # executed only if it can be
     try:
+        static = [*_static(line, item, template, end)]
+        if static:
+            return static  # executed only if it can be
         if isinstance(line, Chat):
-            return [*await _chat_again(line, item, sandbox)]
-        return [*await _pair_again(line, item, sandbox)]
+            return await _chat_again(line, item, sandbox)
+        return await _pair_again(line, item, sandbox)
+    except (AlignError, KeyError, TypeError) as error:
+        return [f"it cannot be rendered: {error}"]
     except (Unreadable, MissingResponder, ValueError) as error:
         return [f"it cannot be run again: {error}"]
 
 
-# -- without executing ---------------------------------------------------------------------------
-
-
-def _of_item(line: Chat | Pair, item: Item) -> Iterator[str]:
-    one = Print.of(item)
-    if (line.family, line.domain) != (one.family, one.domain):
-        yield f"its item is of the family {one.family} and the domain {one.domain}"
+def _static(line: Chat | Pair, item: Item, template: ChatTemplate, end: str) -> Iterator[str]:
     if line.split not in {TRAIN, VALIDATION}:
         yield f"its split is {line.split}, not {TRAIN} or {VALIDATION}"
-    for tool in line.tools:
-        name = str(tool.get("function", {}).get("name"))
-        known = item.all_tools.get(name)
-        if known is None or canonical(known.schema.to_openai()) != canonical(tool):
-            yield f"the tool {name} is not as the item shows it"
-
-
-def _static(line: Chat | Pair, item: Item, template: ChatTemplate, end: str) -> Iterator[str]:
-    try:
-        if isinstance(line, Chat):
-            yield from _gold_said(line.messages, item)
-            yield from _masks(line, template, end)
-            yield from _tokens(line.tokens)
-        else:
-            yield from _gold_said((*line.prompt, *line.chosen), item)
-            yield from _as_pair(line, template, end)
-            yield from _tokens(line.chosen_tokens)
-            yield from _tokens(line.rejected_tokens)
-    except (AlignError, KeyError, TypeError) as error:
-        yield f"it cannot be rendered: {error}"
-
-
-def _said(message: Wire) -> str:
-    return f"{message.get('reasoning_content', '')}\n{message['content']}"
+    if isinstance(line, Chat):
+        yield from _gold_said(line.messages, item)
+        yield from _masks(line, template, end)
+    else:
+        yield from _gold_said((*line.prompt, *line.chosen), item)
+        yield from _as_pair(line, template, end)
+        yield from _tokens(line.chosen_tokens)
+        yield from _tokens(line.rejected_tokens)
 
 
 def _gold_said(messages: Sequence[Wire], item: Item) -> Iterator[str]:
     """Yield answers that the prompt or a thought names before anything returned them."""
-    answers = [item.answer, *(hop.answer for hop in item.hops)]
-    secret = {one: words(one) for one in answers if len(one) >= SHORTEST}
-    begun, heard = False, ()  # type: tuple[bool, tuple[str, ...]]
+    secret = dict.fromkeys((item.answer, *(hop.answer for hop in item.hops)))
+    begun, heard = False, tuple[str, ...]()
     for at, message in enumerate(messages):
-        text = _said(message)
-        agent = message["role"] == "assistant"
+        agent, calls = message["role"] == "assistant", message.get("tool_calls", ())
         begun = begun or agent
-        last = at == len(messages) - 1
-        own = text if begun else text.replace(item.question, "")
-        if (agent and not last) or not begun or (agent and message.get("tool_calls")):
-            for answer, parts in secret.items():
-                if runs(parts, words(own)) and not runs(parts, heard):
+        text = f"{message.get('reasoning_content', '')}\n{message['content']}"
+        said = words(text if begun else text.replace(item.question, ""))
+        if not begun or (agent and (calls or at < len(messages) - 1)):  # an answer may name it
+            for answer in (one for one in secret if len(one) >= SHORTEST):
+                if runs(words(answer), said) and not runs(words(answer), heard):
                     where = f"message {at + 1}" if begun else "the prompt"
                     yield f"{where} names the answer {answer!r} before it is known"
                     return
-        heard += words(text)
-        for call in message.get("tool_calls", ()):
-            heard += words(call["function"]["arguments"])
+        heard += (*words(text), *(w for one in calls for w in words(one["function"]["arguments"])))
 
 
 def _masks(line: Chat, template: ChatTemplate, end: str) -> Iterator[str]:
     if not line.trained:
         yield "nothing in it is trained"
-    wrong = [
-        at
-        for at in line.trained
-        if not 0 <= at < len(line.messages) or line.messages[at]["role"] != "assistant"
-    ]
+    wrong = {*line.trained} - {*turns_in(line.messages)}
     if wrong or len({*line.trained}) < len(line.trained):
-        yield f"it trains messages that are not the agent's own turns: {wrong or line.trained}"
+        yield f"it trains messages that are not the agent's own turns: {line.trained}"
         return
     for view in views(line):
         whole = template.text_of(view.messages, line.tools)
         spans = dict(template.turns(view.messages, line.tools))
-        marked = template.generated(view.messages, line.tools)
         for at in view.trained:
-            start, stop = spans[at]
-            if end not in whole[start:stop]:
+            if end not in whole[slice(*spans[at])]:
                 yield f"message {at + 1} has no trained end of turn"
-        if template.marks and view.whole:
-            yield from _marked(marked, spans, whole, end)
-
-
-def _marked(
-    marked: Sequence[tuple[int, int]], spans: Mapping[int, tuple[int, int]], whole: str, end: str
-) -> Iterator[str]:
-    """Compare what the template marks with the agent's turns."""
-    outside = [
-        whole[start:stop]
-        for start, stop in marked
-        if not any(first <= start and stop <= last for first, last in spans.values())
-    ]
-    if outside:
-        yield f"the template trains what is not the agent's: {outside[0][:60]!r}"
-    for at, (first, last) in spans.items():
-        own = [(start, stop) for start, stop in marked if first <= start and stop <= last]
-        if not any(end in whole[start:stop] for start, stop in own):
-            yield f"the template does not train the end of turn of message {at + 1}"
+        if not (template.marks and view.whole):
+            continue
+        marked = template.generated(view.messages, line.tools)
+        for start, stop in marked:
+            if not any(first <= start and stop <= last for first, last in spans.values()):
+                yield f"the template trains what is not the agent's: {whole[start:stop][:60]!r}"
+        for at, (first, last) in spans.items():
+            own = (whole[a:b] for a, b in marked if first <= a and b <= last)
+            if not any(end in text for text in own):
+                yield f"the template does not train the end of turn of message {at + 1}"
 
 
 def _tokens(tokens: Tokens | None) -> Iterator[str]:
@@ -234,23 +176,15 @@ def _as_pair(line: Pair, template: ChatTemplate, end: str) -> Iterator[str]:
     for name, text in rendered_pair(line, template).items():
         if name != "prompt" and not text.rstrip().endswith(end):
             yield f"{name} has no trained end of turn"
-    prompt = template.text_of(line.prompt, line.tools, asks=True)
-    for given in (line.chosen, line.rejected):
-        if not template.text_of((*line.prompt, *given), line.tools).startswith(prompt):
-            yield "the template renders the prompt otherwise once a reply follows"
 
 
 def guards(line: Pair) -> Iterator[str]:
     """Yield the guards of its type that a pair breaks (Relign, section 3)."""
-    verdicts = line.chosen_result.verdict, line.rejected_result.verdict
-    kind = line.pair_type
-    if kind is PairType.ANSWER_CALL:
-        if verdicts[0] is not Verdict.ANSWER or verdicts[1] not in CALLS | {Verdict.OTHER}:
-            yield f"it is {verdicts[0]} over {verdicts[1]}, not {kind}"
-        if not any(one.get("tool_calls") for one in line.rejected):
-            yield "its rejected reply is not a further call"
-    elif verdicts != VERDICTS[kind]:
+    kind, verdicts = line.pair_type, (line.chosen_result.verdict, line.rejected_result.verdict)
+    if not kind.allows(*verdicts):
         yield f"it is {verdicts[0]} over {verdicts[1]}, not {kind}"
+    if kind is PairType.ANSWER_CALL and not any(one.get("tool_calls") for one in line.rejected):
+        yield "its rejected reply is not a further call"
     if kind is PairType.CORRECT_INDECISIVE and not line.solvable:
         yield "its state cannot be solved, so that deferring is not wrong"
     if kind is PairType.INDECISIVE_HALLUCINATED:
@@ -258,80 +192,58 @@ def guards(line: Pair) -> Iterator[str]:
             yield "its state can be solved, so that deferring is not right"
         elif line.chosen_result.action != line.needs:
             yield f"its label asks for {line.needs}, not {line.chosen_result.action}"
-    if kind not in TRAJECTORIES and (len(line.chosen), len(line.rejected)) != (1, 1):
+    if not kind.whole and (len(line.chosen), len(line.rejected)) != (1, 1):
         yield "chosen and rejected of a step are one turn each"
 
 
 def _plain(messages: Sequence[Wire]) -> str:
     """Return messages in a form that is equal for replies that differ in space and ids alone."""
-    parts = []
-    for one in messages:
-        calls = [
-            (call["function"]["name"], _canonical(call["function"]["arguments"]))
-            for call in one.get("tool_calls", ())
-        ]
-        parts.append([one["role"], " ".join(str(one["content"]).split()), calls])
-    return canonical(parts)
+    called = [c["function"] for one in messages for c in with_objects(one).get("tool_calls", ())]
+    return canonical([called, *(" ".join(str(one["content"]).split()) for one in messages)])
 
 
-def _canonical(text: str) -> str:
-    try:
-        return canonical(strict_json(text))
-    except ValueError:
-        return " ".join(text.split())
-
-
-# -- by executing --------------------------------------------------------------------------------
-
-
-async def _chat_again(line: Chat, item: Item, sandbox: Sandbox) -> Iterator[str]:
+async def _chat_again(line: Chat, item: Item, sandbox: Sandbox) -> list[str]:
     trace = await executed.replayed(item, line.conditions, line.messages, sandbox)
-    return iter([*_same(trace, line.messages), *_trained(trace, line, item)])
-
-
-def _trained(trace: Trace, line: Chat, item: Item) -> Iterator[str]:
-    agent = [at for at, one in enumerate(line.messages) if one["role"] == "assistant"]
-    for turn, at in enumerate(agent[: len(trace.replies)], start=1):
+    found, turns = [*_same(trace, line.messages)], len(trace.replies)
+    for turn, at in enumerate(turns_in(line.messages)[:turns], start=1):
         if at in line.trained:
+            found += _head(line, trace, item, turn)
             if executed.classified(trace, item, turn).verdict is Verdict.HALLUCINATED:
-                yield f"message {at + 1} is trained, and its call failed or is made up"
-            if executed.misplaced(trace, line.tools, turn):
-                yield f"message {at + 1} is trained beside tools that were not on offer then"
+                found.append(f"message {at + 1} is trained, and its call failed or is made up")
     whole = trace.ended is not None and line.messages[-1]["role"] == "assistant"
-    again = (
-        executed.trajectory(trace, item)
-        if whole
-        else executed.classified(trace, item, len(trace.replies))
-    )
-    yield from _differs("it", line.result, again)
+    again = executed.trajectory(trace, item) if whole else executed.classified(trace, item, turns)
+    return [*dict.fromkeys([*found, *_differs("its result", line.result, again)])]
 
 
-async def _pair_again(line: Pair, item: Item, sandbox: Sandbox) -> Iterator[str]:
+async def _pair_again(line: Pair, item: Item, sandbox: Sandbox) -> list[str]:
     found: list[str] = []
-    turn = sum(one["role"] == "assistant" for one in line.prompt) + 1
+    turn = len(turns_in(line.prompt)) + 1
+    whole = line.pair_type.whole
     for name in ("chosen", "rejected"):
         messages = (*line.prompt, *getattr(line, name))
         trace = await executed.replayed(item, line.conditions, messages, sandbox)
         found += _same(trace, messages)
-        if line.pair_type in TRAJECTORIES:
-            again = executed.trajectory(trace, item)
-        elif len(trace.replies) < turn:
+        if len(trace.replies) < turn:
             found.append(f"{name} comes after the episode's end")
             continue
-        else:
-            again = executed.classified(trace, item, turn)
-            found += _state(line, trace, item, turn)
-        found += _differs(name, getattr(line, f"{name}_result"), again)
-    return iter(dict.fromkeys(found))
+        found += _head(line, trace, item, turn)
+        state = executed.state_before(trace, item, turn)
+        for key, value in (state._replace(hop=-1) if whole else state)._asdict().items():
+            found += _differs(f"its {key}", getattr(line, key), value)
+        again = (
+            executed.trajectory(trace, item) if whole else executed.classified(trace, item, turn)
+        )
+        found += _differs(f"its {name} result", getattr(line, f"{name}_result"), again)
+    return [*dict.fromkeys(found)]
 
 
-def _state(line: Pair, trace: Trace, item: Item, turn: int) -> Iterator[str]:
-    state = executed.state_before(trace, item, turn)
-    given = (line.hop, line.solvable, line.needs)
-    if given != (state.hop, state.solvable, (state.needs or "")):
-        yield f"its step is at hop {state.hop} and needs {state.needs or 'nothing'}, not as it says"
-    if executed.misplaced(trace, line.tools, turn):
-        yield "its tools are not those on offer at its step"
+def _head(line: Chat | Pair, trace: Trace, item: Item, turn: int) -> Iterator[str]:
+    """Compare what a line says of its item and tools with what a turn has."""
+    again, _ = executed.head(trace, item, turn, line.origin, line.licence)
+    for name in ("family", "domain"):
+        yield from _differs(f"its {name}", getattr(line, name), getattr(again, name))
+    if sorted(map(canonical, line.tools)) != sorted(map(canonical, again.tools)):
+        yield f"its tools are not those on offer in turn {turn}, as the item shows them"
 
 
 def _same(trace: Trace, messages: Sequence[Wire]) -> Iterator[str]:
@@ -344,15 +256,9 @@ def _same(trace: Trace, messages: Sequence[Wire]) -> Iterator[str]:
         yield f"run again, it ends after message {len(again)}"
 
 
-def _differs(name: str, given: Result, again: Result) -> Iterator[str]:
+def _differs(name: str, given: object, again: object) -> Iterator[str]:
     if given != again:
-        yield (
-            f"run again, {name} is {again.verdict} ({again.ending or 'goes on'}), "
-            f"not {given.verdict} ({given.ending or 'goes on'})"
-        )
-
-
-# -- over all lines ------------------------------------------------------------------------------
+        yield f"run again, {name} is {again}, not {given}"
 
 
 def _of_all(
@@ -364,22 +270,17 @@ def _of_all(
     for identity, count in Counter(line.id for line in lines).items():
         if count > 1:
             yield Refusal(identity, f"{count} lines have this id")
-    steps = Counter(
-        (line.pair_type, line.item, line.hop) for line in lines if isinstance(line, Pair)
-    )
-    for (kind, item, hop), count in steps.items():
+    steps = ((one.pair_type, one.item, one.hop) for one in lines if isinstance(one, Pair))
+    for (kind, item, hop), count in Counter(steps).items():
         if count > 1:
             yield Refusal(item, f"it has {count} pairs {kind} at hop {hop}; one is allowed")
-    prints = {
-        split: {
-            line.item: Print.of(items[line.item])
-            for line in lines
-            if line.split == split and line.item in items
-        }
+    marks = {identity: marks_of(item) for identity, item in items.items()}
+    train, held = (
+        {line.item: marks[line.item] for line in lines
+         if line.split == split and line.item in marks}
         for split in (TRAIN, VALIDATION)
-    }
-    for identity, reason in leaks(prints[TRAIN], prints[VALIDATION].values(), by):
-        yield Refusal(identity, reason)
-    everything = {**prints[TRAIN], **prints[VALIDATION]}
-    for identity, reason in leaks(everything, map(Print.of, against)):
-        yield Refusal(identity, reason)
+    )  # fmt: skip
+    for found in (
+        leaks(train, held.values(), by), leaks({**train, **held}, map(marks_of, against)),
+    ):  # fmt: skip
+        yield from (Refusal(identity, reason) for identity, reason in found)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
-from toolhop_agents.align.line import Conditions, Result, Verdict, Wire
+from toolhop_agents.align.kinds import Verdict
+from toolhop_agents.align.line import Conditions, Context, Head, Result, Wire, turns_in
 from toolhop_agents.call_formats import shown
-from toolhop_agents.export.chat import Arguments, chat_message
+from toolhop_agents.export.chat import Arguments, chat_message, listing
 from toolhop_agents.models.wire_reading import messages_from_wire
 from toolhop_env.benchmarks import named, score
 from toolhop_env.benchmarks.scenarios.calls import Finding
 from toolhop_env.benchmarks.scenarios.played import Played
 from toolhop_env.episode import Episode
 from toolhop_env.limits import EpisodeLimits
-from toolhop_env.messages import AssistantMessage, Message, Reply, SystemMessage, UserMessage
-from toolhop_env.reading import CallFormat, read_calls
+from toolhop_env.messages import AssistantMessage, Reply, SystemMessage, UserMessage
+from toolhop_env.reading import read_calls
 from toolhop_env.responders import StandIns
 from toolhop_env.score import Score
-from toolhop_env.trace import Called, Ended, Ending, Trace
+from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.outcome import Returned
@@ -27,7 +28,7 @@ from toolhop_tools.certify.judging import judge
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import EpisodeAction, Item
 from toolhop_tools.reading import read_result
-from toolhop_tools.scenarios.label import FIELD, Label, label_of
+from toolhop_tools.scenarios.label import FIELD, Label, family_of, label_of
 
 OF_THE_AGENT = (BEFORE_RUNNING - {ErrorCode.NOT_APPROVED}) | {
     ErrorCode.RAISED,
@@ -58,44 +59,48 @@ async def replayed(
         SandboxError: the sandbox cannot run the calls.
     """
     read = messages_from_wire(list(messages))
-    first = next((n for n, one in enumerate(read) if isinstance(one, AssistantMessage)), len(read))
+    first = next(iter(turns_in(messages)), len(read))
     prompt = tuple(one for one in read[:first] if isinstance(one, SystemMessage | UserMessage))
     setting = conditions.setting(messages=prompt, limits=EpisodeLimits(turns=None, calls=None))
     async with Episode(item, sandbox, setting, stand_ins=StandIns()) as episode:
         for message in read[first:]:
             if isinstance(message, AssistantMessage) and episode.ending is None:
-                await episode.step(reply_of(message))
+                await episode.step(Reply(message.content, message.calls, thoughts=message.thoughts))
     return episode.trace
 
 
-def reply_of(message: AssistantMessage) -> Reply:
-    """Return a message as the reply that it was."""
-    return Reply(message.content, message.calls, thoughts=message.thoughts)
+def head(
+    trace: Trace, item: Item, turn: int, origin: str, licence: str
+) -> tuple[Head, Mapping[str, str]]:
+    """Return what lines of a turn (from 1) say of the item, and the lists of tools to replace."""
+    tools, texts = listing(trace.started, trace.before_turn(turn).tools, item)
+    line = Head(
+        item=item.id, item_digest=item.digest, family=family_of(item) or item.id,
+        domain=item.domain, licence=licence, origin=origin, tools=tuple(tools),
+        conditions=Conditions.of(trace.started),
+    )  # fmt: skip
+    return line, texts
 
 
-def native(messages: Sequence[Wire]) -> tuple[Message, ...]:
-    """Return neutral messages as values."""
-    return messages_from_wire(list(messages))
+def context_of(trace: Trace, item: Item, turn: int, origin: str, licence: str) -> Context:
+    """Return the context of a turn (from 1)."""
+    line, texts = head(trace, item, turn, origin, licence)
+    prompt, state = wired(trace.before_turn(turn), texts), state_before(trace, item, turn)
+    return Context(**dict(line), prompt=prompt, **state._asdict())
 
 
-def misplaced(trace: Trace, tools: Sequence[Wire], turn: int) -> bool:
-    """Whether `tools` are not those on offer in a turn; in the text format the prompt has them."""
-    if trace.started.call_format is not CallFormat.NATIVE:
-        return bool(tools)
-    shown = {str(tool["function"]["name"]) for tool in tools}
-    return shown != {*trace.before_turn(turn).tools}
+async def result_of(context: Context, reply: Wire, item: Item, sandbox: Sandbox) -> Result:
+    """Execute a reply in its context, and return what came of it."""
+    trace = await replayed(item, context.conditions, (*context.prompt, reply), sandbox)
+    return classified(trace, item, len(trace.replies))
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """What is known before a step, from the calls so far and the item's label."""
+class State(NamedTuple):
+    """What is known before a step: see `Context`."""
 
     hop: int
-    """Index of the first unsolved hop; the number of hops if all are solved."""
     solvable: bool
-    """Whether the tools on offer and what was said so far suffice."""
     needs: EpisodeAction | None
-    """Action that the label asks for now; None if none."""
 
 
 def label(item: Item) -> Label | None:
@@ -123,9 +128,8 @@ def state_before(trace: Trace, item: Item, turn: int) -> State:
         return State(hop, True, None)
     done = {call.action for call in before if call.error is None}
     if said.needs in done:
-        return State(
-            hop, said.solvable_after, None if said.solvable_after else EpisodeAction.GIVE_UP
-        )
+        after = said.solvable_after
+        return State(hop, after, None if after else EpisodeAction.GIVE_UP)
     due = hop + 1 in said.lost or not said.lost
     return State(hop, False, said.needs if due else None)
 
@@ -134,15 +138,11 @@ def classified(trace: Trace, item: Item, turn: int) -> Result:
     """Return what came of the reply in a turn (from 1) of a trace; later turns do not matter."""
     calls = [call for call in trace.calls if call.turn == turn]
     last = turn == len(trace.replies)
-    ending = trace.ended.ending.value if trace.ended is not None and last else ""
-    feedback = tuple(call.feedback for call in calls)
-    actions = [call.action for call in calls if call.action is not None and call.error is None]
-    verdict = _verdict(trace, item, turn, calls, last)
     return Result(
-        verdict=verdict,
-        ending=ending,
-        action=actions[0].value if actions else "",
-        feedback=feedback,
+        verdict=_verdict(trace, item, turn, calls, last),
+        ending=trace.ended.ending.value if trace.ended is not None and last else "",
+        action=next((call.action for call in calls if call.action and call.error is None), None),
+        feedback=tuple(call.feedback for call in calls),
     )
 
 
@@ -150,30 +150,28 @@ def _verdict(trace: Trace, item: Item, turn: int, calls: Sequence[Called], last:
     reply = next(one.reply for one in trace.replies if one.turn == turn)
     state = state_before(trace, item, turn)
     if not calls:
-        return _without_calls(trace, item, state, last)
+        if trace.ended is not None and last:
+            if trace.ended.ending is Ending.MALFORMED_CALL:
+                return Verdict.HALLUCINATED
+            if state.hop == len(item.hops) and successful(trace):
+                return Verdict.ANSWER
+        return Verdict.OTHER
     if len(calls) < len(read_calls(trace.started.call_format, reply, turn)):
         return Verdict.OTHER  # a limit kept some calls from running
     errors = {call.error for call in calls if call.error is not None}
     if errors - OF_THE_AGENT:
         return Verdict.OTHER
-    actions = [call for call in calls if call.action is not None]
-    if errors:
-        own = all(call.error in BEFORE_RUNNING for call in calls if call.error is not None)
-        plain = not _hazardous(item)
-        return Verdict.HALLUCINATED if own or plain else Verdict.OTHER
+    if errors:  # where a label has a recovery, a tool may fail although the call is right
+        told = label(item)
+        own = errors <= BEFORE_RUNNING or told is None or told.recovery is None
+        return Verdict.HALLUCINATED if own else Verdict.OTHER
     if turn in _made_up(trace):
         return Verdict.HALLUCINATED
-    if actions:
-        return Verdict.INDECISIVE if len(actions) == len(calls) else Verdict.OTHER
+    if all(call.action is not None for call in calls):
+        return Verdict.INDECISIVE
     solved = [solves(item, call) for call in calls]
     wanted = [*range(state.hop, state.hop + len(calls))]
     return Verdict.CORRECT if solved == wanted else Verdict.OTHER
-
-
-def _hazardous(item: Item) -> bool:
-    """Whether a tool may fail although the call is right."""
-    said = label(item)
-    return said is not None and said.recovery is not None
 
 
 def _made_up(trace: Trace) -> frozenset[int]:
@@ -182,16 +180,6 @@ def _made_up(trace: Trace) -> frozenset[int]:
         return frozenset()
     found = Played.of(trace).by_rule
     return frozenset(one.call.turn for one in found if one.finding is Finding.HALLUCINATED)
-
-
-def _without_calls(trace: Trace, item: Item, state: State, last: bool) -> Verdict:
-    ended = trace.ended
-    if ended is None or not last:
-        return Verdict.OTHER
-    if ended.ending is Ending.MALFORMED_CALL:
-        return Verdict.HALLUCINATED
-    done = state.hop == len(item.hops)
-    return Verdict.ANSWER if done and successful(trace) else Verdict.OTHER
 
 
 def successful(trace: Trace) -> bool:
@@ -228,4 +216,4 @@ def trajectory(trace: Trace, item: Item) -> Result:
         verdict = Verdict.HALLUCINATION
     else:
         verdict = Verdict.FAILURE
-    return Result(verdict=verdict, ending=ended.ending.value if isinstance(ended, Ended) else "")
+    return Result(verdict=verdict, ending=ended.ending.value if ended is not None else "")

@@ -7,16 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolhop_agents.align.card import drawn, page
-from toolhop_agents.align.line import (
-    DPO_FILE,
-    ITEMS_FILE,
-    SFT_FILE,
-    AlignError,
-    Chat,
-    Pair,
-    dumped,
-)
+from toolhop_agents.align.card import drawn, figures, page
+from toolhop_agents.align.kinds import AlignError
+from toolhop_agents.align.line import DPO_FILE, ITEMS_FILE, SFT_FILE, Chat, Pair
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import FORMATS, TrainingRow, dataset_info, rows_for
 from toolhop_agents.export.files import atomic, write_text
@@ -28,18 +21,27 @@ from toolhop_tools.readers.native import to_row
 CARD, DRAWN = "README.md", "drawn.jsonl"
 
 
+def check_new(out: Path) -> None:
+    """Check that a folder holds nothing yet.
+
+    Raises:
+        AlignError: it does.
+    """
+    if out.is_dir() and any(out.iterdir()):
+        raise AlignError(f"{out} has files already", fix="give another --out")
+
+
 def write_folder(
     out: Path,
     lines: Sequence[Chat | Pair],
     items: Iterable[Item],
-    figures: dict[str, Any],
+    dropped: Mapping[str, int],
     *,
     formats: Sequence[str],
     template: ChatTemplate,
     seed: int,
-    overwrite: bool,
-) -> None:
-    """Write lines of one form, with all that is made from them.
+) -> dict[str, Any]:
+    """Write lines of one form, with all that is made from them, and return their counts.
 
     Raises:
         AlignError: the template cannot render a line.
@@ -47,21 +49,21 @@ def write_folder(
         ExportError: a file cannot be written.
     """
     used = {line.item for line in lines}
-    write_items(out, (item for item in items if item.id in used), overwrite=overwrite)
+    write_items(out, (item for item in items if item.id in used))
     name = SFT_FILE if all(isinstance(line, Chat) for line in lines) else DPO_FILE
-    text = "".join(f"{dumped(line)}\n" for line in lines)
-    write_text(out / name, _storable(text), overwrite=overwrite)
-    _write_lines(out / DRAWN, drawn(lines, seed), overwrite)
-    for one in formats:
-        figures["dropped"] |= {
-            f"{one}: {reason}": count
-            for reason, count in _write_format(out / one, one, lines, template, overwrite).items()
-        }
-    write_text(out / CARD, page(figures, formats, template.name), overwrite=overwrite)
+    _write_lines(out / name, (line.model_dump(mode="json") for line in lines))
+    _write_lines(out / DRAWN, drawn(lines, seed))
+    left_out = {**dropped}
+    for form in formats:
+        losses = _write_format(out / form, form, lines, template)
+        left_out |= {f"{form}: {reason}": count for reason, count in losses.items()}
+    counts = figures(lines, left_out)
+    write_text(out / CARD, page(counts, formats, template.name), overwrite=False)
+    return counts
 
 
 def _write_format(
-    out: Path, name: str, lines: Sequence[Chat | Pair], template: ChatTemplate, overwrite: bool
+    out: Path, name: str, lines: Sequence[Chat | Pair], template: ChatTemplate
 ) -> Mapping[str, int]:
     """Write a trainer's files, and return the counts of dropped lines by reason."""
     rows, dropped = rows_for(name, lines, template)
@@ -71,10 +73,10 @@ def _write_format(
         if suffix == ".parquet":
             _write_parquet(path, listed)
         else:
-            _write_lines(path, listed, overwrite)
+            _write_lines(path, listed)
     if name == "llamafactory":
         info = dataset_info((dataset, f"{dataset}{suffix}") for dataset in rows)
-        write_text(out / "dataset_info.json", json.dumps(info, indent=2), overwrite=overwrite)
+        write_text(out / "dataset_info.json", json.dumps(info, indent=2), overwrite=False)
     return dropped
 
 
@@ -87,23 +89,20 @@ def _write_parquet(path: Path, rows: Sequence[TrainingRow]) -> None:
         parquet.write_table(pyarrow.Table.from_pylist(list(rows)), beside)
 
 
-def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]], overwrite: bool) -> None:
+def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    write_text(path, _storable(text), overwrite=overwrite)
+    # Lone surrogates are written as the escapes that they were.
+    text = text.encode("utf-8", "backslashreplace").decode()
+    write_text(path, text, overwrite=False)
 
 
-def _storable(text: str) -> str:
-    """Return text with lone surrogates as the escapes that they were, as files are UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def write_items(out: Path, items: Iterable[Item], *, overwrite: bool) -> None:
+def write_items(out: Path, items: Iterable[Item]) -> None:
     """Write the items of a folder.
 
     Raises:
         ExportError: the file cannot be written.
     """
-    _write_lines(out / ITEMS_FILE, map(to_row, items), overwrite)
+    _write_lines(out / ITEMS_FILE, map(to_row, items))
 
 
 def items_in(folder: Path) -> dict[str, Item]:

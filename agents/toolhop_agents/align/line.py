@@ -6,95 +6,27 @@ written: only this text can be run again exactly.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from enum import StrEnum
+import hashlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from toolhop_agents.align.kinds import AlignError, Kind, PairType, Source, Verdict
 from toolhop_env.levels import Level, Verbosity
 from toolhop_env.reading import CallFormat
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Started
 from toolhop_tools import regular
-from toolhop_tools.errors import ToolsError, why
+from toolhop_tools.errors import why
+from toolhop_tools.model import EpisodeAction, canonical
 
 Wire: TypeAlias = dict[str, Any]
 """A message in the chat-completions form."""
 
-SFT_FILE, DPO_FILE, ITEMS_FILE, SAMPLES_FILE = (
-    "sft.jsonl",
-    "dpo.jsonl",
-    "items.jsonl",
-    "samples.jsonl",
-)
-
-
-class AlignError(ToolsError):
-    """Training data that cannot be made, read or used. The message says why, and the fix."""
-
-    def __init__(self, message: str, *, fix: str) -> None:
-        super().__init__(f"{message}\n  fix: {fix}")
-
-
-class Kind(StrEnum):
-    """What a chat teaches."""
-
-    ORIGINAL = "original"
-    """The solution, without detours."""
-    REPAIRED = "repaired"
-    """The solution after a failed call, which is not trained."""
-    UNMATCHED = "unmatched"
-    """Asking for other tools, then the solution or giving up."""
-    MISSING = "missing"
-    """Asking the user for a value, then the solution."""
-
-
-class Source(StrEnum):
-    """Origin of a reply, best first."""
-
-    SAMPLE = "sample"
-    """A model's reply, executed from the same context as the others."""
-    RUN = "run"
-    """A reply in a run, or in a branch of an ablation."""
-    FORK = "fork"
-    """A reply of a run, executed in another context of the same episode."""
-    TWIN = "twin"
-    """The action or gold call that the item's label asks for."""
-    FAULT = "fault"
-    """A gold call that was broken on purpose."""
-
-
-class Verdict(StrEnum):
-    """Verdict on a reply, or on a whole trajectory."""
-
-    CORRECT = "correct"
-    """Calls of the next hop's tool with the gold result."""
-    ANSWER = "answer"
-    """The right answer, after the last hop."""
-    INDECISIVE = "indecisive"
-    """An accepted action: asking the user, changing tools or giving up."""
-    HALLUCINATED = "hallucinated"
-    """A call that was rejected, or has a made-up tool or value."""
-    OTHER = "other"
-    """Anything else: a wrong answer, a detour, or a fault of the infrastructure."""
-    SUCCESS = "success"
-    FAILURE = "failure"
-    HALLUCINATION = "hallucination"
-
-
-class PairType(StrEnum):
-    """Verdicts of the chosen and of the rejected reply (Relign, section 3)."""
-
-    CORRECT_HALLUCINATED = "correct>hallucinated"
-    CORRECT_INDECISIVE = "correct>indecisive"
-    INDECISIVE_HALLUCINATED = "indecisive>hallucinated"
-    ANSWER_CALL = "answer>call"
-    SUCCESS_FAILURE = "success>failure"
-    SUCCESS_HALLUCINATION = "success>hallucination"
-    FAILURE_HALLUCINATION = "failure>hallucination"
+SFT_FILE, DPO_FILE = "sft.jsonl", "dpo.jsonl"
+ITEMS_FILE, SAMPLES_FILE = "items.jsonl", "samples.jsonl"
 
 
 class _Part(BaseModel):
@@ -127,8 +59,8 @@ class Result(_Part):
     verdict: Verdict
     ending: str = ""
     """Why the episode ended; empty if it went on."""
-    action: str = ""
-    """The accepted action on the episode; empty if none."""
+    action: EpisodeAction | None = None
+    """The accepted action on the episode."""
     feedback: tuple[str, ...] = ()
     """Feedback on the calls, in order."""
 
@@ -140,17 +72,16 @@ class Tokens(_Part):
     completion_ids: tuple[int, ...]
     mask: tuple[int, ...]
     """1 for each of `completion_ids` that the model wrote, 0 for all others."""
-    logprobs: tuple[float, ...] | None = None
 
 
-class _Line(_Part):
-    id: str
+class Head(_Part):
+    """What all lines say of their item."""
+
     item: str
     """Id of the item in `ITEMS_FILE`."""
     item_digest: str
     family: str
     domain: str
-    split: str
     licence: str
     """Licence of the item's data; empty if unknown."""
     origin: str
@@ -159,33 +90,46 @@ class _Line(_Part):
     tools: tuple[Wire, ...]
 
 
-class Chat(_Line):
+class Context(Head):
+    """The state in which replies are compared."""
+
+    prompt: tuple[Wire, ...]
+    hop: int
+    """Hops solved before the step, from 0; -1 for whole trajectories."""
+    needs: EpisodeAction | None = None
+    """Action that the label asks for at this step; None if none."""
+    solvable: bool = True
+    """Whether the tools on offer and what was said so far suffice."""
+
+    @property
+    def key(self) -> str:
+        """Equal for equal contexts, whatever run they are from."""
+        return digest(self.item_digest, self.conditions.model_dump(mode="json"), self.prompt)
+
+
+class Chat(Head):
     """A chat for supervised fine-tuning."""
 
     form: Literal["sft"] = "sft"
+    id: str
+    split: str
     kind: Kind
     agent: str
     messages: tuple[Wire, ...]
     trained: tuple[int, ...]
     """Indexes of the messages to train on: the agent's turns, without failed calls."""
     result: Result
-    tokens: Tokens | None = None
 
 
-class Pair(_Line):
+class Pair(Context):
     """A preference pair: one prompt, and two continuations."""
 
     form: Literal["dpo"] = "dpo"
+    id: str
+    split: str
     pair_type: PairType
-    hop: int
-    """Hops solved before the step, from 0; -1 for whole trajectories."""
-    needs: str = ""
-    """Action that the label asks for at this step; empty if none."""
-    solvable: bool = True
-    """Whether the tools on offer and what was said so far suffice."""
     chosen_source: Source
     rejected_source: Source
-    prompt: tuple[Wire, ...]
     chosen: tuple[Wire, ...]
     rejected: tuple[Wire, ...]
     chosen_result: Result
@@ -194,40 +138,35 @@ class Pair(_Line):
     rejected_tokens: Tokens | None = None
 
 
-class Sampled(_Part):
-    """A model's reply to a context, executed."""
+class Candidate(_Part):
+    """A continuation of a context: one reply, or all that follows to the episode's end."""
 
-    reply: Wire
-    result: Result
+    messages: tuple[Wire, ...]
+    source: Source
+    result: Result | None = None
+    """None until it is executed."""
     tokens: Tokens | None = None
 
 
 class Samples(_Part):
-    """The replies of a model to one context."""
+    """A model's replies to one context, executed."""
 
-    key: str
-    """Digest of item, conditions and messages."""
-    item: str
-    item_digest: str
-    conditions: Conditions
-    messages: tuple[Wire, ...]
-    tools: tuple[Wire, ...]
-    hop: int
-    solvable: bool
-    needs: str
-    origin: str
-    licence: str
+    context: Context
     agent: str
-    replies: tuple[Sampled, ...]
+    replies: tuple[Candidate, ...]
 
 
-Line: TypeAlias = Annotated[Chat | Pair, Field(discriminator="form")]
-_LINE: TypeAdapter[Chat | Pair] = TypeAdapter(Line)
+_LINE: TypeAdapter[Chat | Pair] = TypeAdapter(Annotated[Chat | Pair, Field(discriminator="form")])
 
 
-def dumped(line: BaseModel) -> str:
-    """Return a line of a file, without its end."""
-    return json.dumps(line.model_dump(mode="json"), ensure_ascii=False)
+def turns_in(messages: Sequence[Wire]) -> list[int]:
+    """Return the indexes of the agent's turns."""
+    return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+
+
+def digest(*parts: Any) -> str:  # noqa: ANN401 -- JSON
+    """Return the SHA-256 of values that JSON can hold."""
+    return hashlib.sha256(canonical(list(parts)).encode()).hexdigest()
 
 
 def lines_of(folder: Path) -> Iterator[Chat | Pair]:

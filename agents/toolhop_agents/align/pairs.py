@@ -5,37 +5,30 @@ Every reply has been executed in its context: by the run or the sampler that it 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
 
 from toolhop_agents.align import executed
-from toolhop_agents.align.check import CALLS, VERDICTS, guards
-from toolhop_agents.align.executed import State
-from toolhop_agents.align.leaks import Print
-from toolhop_agents.align.line import (
-    Conditions,
-    Pair,
-    PairType,
-    Result,
-    Source,
-    Tokens,
-    Verdict,
-    Wire,
-)
+from toolhop_agents.align.check import guards
+from toolhop_agents.align.kinds import AlignError, PairType, Source, Verdict
+from toolhop_agents.align.line import Candidate, Context, Pair, Result, Wire, digest, turns_in
 from toolhop_agents.align.sft import thought
 from toolhop_agents.benchmarks.scenarios.agents import asks_when_missing
-from toolhop_agents.export.chat import Arguments, chat_message, listing
+from toolhop_agents.export.chat import Arguments, chat_message
+from toolhop_agents.models.wire_reading import messages_from_wire
 from toolhop_agents.scripted.faults import FaultKind, spoil
 from toolhop_env.benchmarks.known import Known
-from toolhop_env.messages import AssistantMessage, Reply
+from toolhop_env.messages import AssistantMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.trace import ToolsChanged, Trace
 from toolhop_sandbox.base import Sandbox
-from toolhop_tools.model import Item, canonical
+from toolhop_tools.model import Item
 from toolhop_tools.several import each
 from toolhop_tools.words import as_text, scalars
 
@@ -44,52 +37,36 @@ TRUE_LENGTHS = (0.8, 1.25)
 """Ratio of chosen to rejected, in characters, beyond which length may be what is learned."""
 
 
-@dataclass(frozen=True)
-class Context:
-    """The state in which replies are compared."""
-
-    item: Item
-    conditions: Conditions
-    messages: tuple[Wire, ...]
-    tools: tuple[Wire, ...]
-    state: State
-    origin: str
-    licence: str
-
-    @property
-    def key(self) -> str:
-        """Equal for equal contexts, whatever run they are from."""
-        parts = [self.item.digest, self.conditions.model_dump(mode="json"), list(self.messages)]
-        return hashlib.sha256(canonical(parts).encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A reply to a context; `result` is None until it is executed."""
-
-    reply: Wire
-    source: Source
-    result: Result | None = None
-    tokens: Tokens | None = None
-
-
 @dataclass
 class Gathered:
-    """Replies by context, and whole trajectories by prompt."""
+    """Continuations by the key of their context, with the items."""
 
+    items: dict[str, Item] = field(default_factory=dict)
     contexts: dict[str, Context] = field(default_factory=dict)
     replies: dict[str, list[Candidate]] = field(default_factory=lambda: defaultdict(list))
-    episodes: dict[str, list[tuple[Context, tuple[Wire, ...], Result]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    """Single replies to a context."""
+    episodes: dict[str, list[Candidate]] = field(default_factory=lambda: defaultdict(list))
+    """All that follows the prompt of an episode."""
     dropped: Counter[str] = field(default_factory=Counter)
+
+    def take(self, item: Item, origin: Path) -> None:
+        """Add an item.
+
+        Raises:
+            AlignError: another item has its id.
+        """
+        if self.items.setdefault(item.id, item).digest != item.digest:
+            raise AlignError(
+                f"{origin} has another item {item.id} than the runs before it",
+                fix="give runs of the same data and the same --tools",
+            )
 
     def add(self, context: Context, *candidates: Candidate) -> None:
         """Add replies to a context; equal ones are kept once, from the best source."""
         self.contexts.setdefault(context.key, context)
         known = self.replies[context.key]
         for one in candidates:
-            if all(_alike(one.reply) != _alike(other.reply) for other in known):
+            if all(_alike(one.messages[0]) != _alike(other.messages[0]) for other in known):
                 known.append(one)
 
     @property
@@ -107,45 +84,23 @@ class Gathered:
 
         async def one(place: tuple[str, int]) -> None:
             key, at = place
-            candidate = self.replies[key][at]
-            result = await executed_in(self.contexts[key], candidate.reply, sandbox)
-            self.replies[key][at] = replace(candidate, result=result)
+            candidate, context = self.replies[key][at], self.contexts[key]
+            reply, item = candidate.messages[0], self.items[context.item]
+            result = await executed.result_of(context, reply, item, sandbox)
+            self.replies[key][at] = candidate.model_copy(update={"result": result})
             on_reply()
 
         await each(self.waiting, one, at_a_time=at_a_time)
 
 
-async def executed_in(context: Context, reply: Wire, sandbox: Sandbox) -> Result:
-    """Execute a reply in its context, and return what came of it."""
-    messages = (*context.messages, reply)
-    trace = await executed.replayed(context.item, context.conditions, messages, sandbox)
-    return executed.classified(trace, context.item, len(trace.replies))
+def _calls(message: Wire) -> list[tuple[str, str]]:
+    """Return tool and arguments of each call."""
+    functions = (call["function"] for call in message.get("tool_calls", ()))
+    return [(one["name"], one["arguments"]) for one in functions]
 
 
-def _alike(reply: Wire) -> str:
-    calls = [
-        [call["function"]["name"], call["function"]["arguments"]]
-        for call in reply.get("tool_calls", ())
-    ]
-    return canonical([reply["content"] if not calls else "", calls])
-
-
-# -- from runs -----------------------------------------------------------------------------------
-
-
-def context_of(trace: Trace, item: Item, turn: int, origin: str, licence: str) -> Context:
-    """Return the context of a turn (from 1)."""
-    before = trace.before_turn(turn)
-    tools, texts = listing(trace.started, before.tools, item)
-    return Context(
-        item,
-        Conditions.of(trace.started),
-        executed.wired(before, texts),
-        tuple(tools),
-        executed.state_before(trace, item, turn),
-        origin,
-        licence,
-    )
+def _alike(reply: Wire) -> object:
+    return _calls(reply) or reply["content"]
 
 
 def gather(gathered: Gathered, trace: Trace, item: Item, origin: str, licence: str) -> None:
@@ -156,24 +111,23 @@ def gather(gathered: Gathered, trace: Trace, item: Item, origin: str, licence: s
     context of the good one, after the error.
     """
     turns = range(1, len(trace.replies) + 1)
-    found = {turn: context_of(trace, item, turn, origin, licence) for turn in turns}
+    found = {turn: executed.context_of(trace, item, turn, origin, licence) for turn in turns}
     results = {turn: executed.classified(trace, item, turn) for turn in turns}
-    for turn, one in found.items():
-        reply = _wire(trace, turn)
-        gathered.add(one, Candidate(reply, Source.RUN, results[turn]))
+    for turn, context in found.items():
+        reply = Candidate(messages=(_wire(trace, turn),), source=Source.RUN, result=results[turn])
+        gathered.add(context, reply)
     native = trace.started.call_format is CallFormat.NATIVE
     for turn in turns:
-        if native and results[turn].verdict is Verdict.HALLUCINATED and found[turn].state.solvable:
-            good = _next_good(results, found, turn)
-            if good is not None:
-                _forked(gathered, trace, found, turn, good)
+        if native and results[turn].verdict is Verdict.HALLUCINATED and found[turn].solvable:
+            _forked(gathered, trace, found, results, turn)
     changed = any(isinstance(event, ToolsChanged) for event in trace.events)
     if found and not (native and changed):
-        whole = executed.wired(trace)
-        start = found[1]
-        rest = whole[len(start.messages) :]
+        rest = executed.wired(trace)[len(found[1].prompt) :]
         if rest and rest[-1]["role"] == "assistant":
-            gathered.episodes[start.key].append((start, rest, executed.trajectory(trace, item)))
+            whole = executed.trajectory(trace, item)
+            gathered.episodes[found[1].key].append(
+                Candidate(messages=rest, source=Source.RUN, result=whole)
+            )
 
 
 def _wire(trace: Trace, turn: int) -> Wire:
@@ -185,45 +139,44 @@ def _wire(trace: Trace, turn: int) -> Wire:
     )
 
 
-def _next_good(
-    results: Mapping[int, Result], contexts: Mapping[int, Context], failed: int
-) -> int | None:
-    hop = contexts[failed].state.hop
-    return next(
+def _forked(
+    gathered: Gathered,
+    trace: Trace,
+    contexts: Mapping[int, Context],
+    results: Mapping[int, Result],
+    failed: int,
+) -> None:
+    """Add what a failed call and the next good call of its hop say of each other's contexts."""
+    good = next(
         (
             turn
             for turn, result in results.items()
             if turn > failed
             and result.verdict is Verdict.CORRECT
-            and contexts[turn].state.hop == hop
+            and contexts[turn].hop == contexts[failed].hop
         ),
         None,
     )
-
-
-def _forked(
-    gathered: Gathered, trace: Trace, contexts: Mapping[int, Context], failed: int, good: int
-) -> None:
-    wrong, right = _wire(trace, failed), _wire(trace, good)
-    if grounded(right, contexts[failed]):
+    if good is None:
+        return
+    at, moved = good, _wire(trace, failed)
+    if grounded(right := _wire(trace, good), contexts[failed]):
         # With the failed call's own text, which no error can have shaped.
-        moved = {**right, "content": wrong["content"]}
+        at, moved = failed, {**right, "content": moved["content"]}
         moved.pop("reasoning_content", None)
-        gathered.add(contexts[failed], Candidate(moved, Source.FORK))
-    else:
-        gathered.add(contexts[good], Candidate(wrong, Source.FORK))
+    gathered.add(contexts[at], Candidate(messages=(moved,), source=Source.FORK))
 
 
 def grounded(reply: Wire, context: Context) -> bool:
     """Whether all values of a reply's calls are in the context's texts, or a choice of a schema."""
-    texts = [str(one["content"]) for one in context.messages]
+    texts = [str(one["content"]) for one in context.prompt]
     known = Known("\n".join([*texts, *(_choices(context.tools))]))
-    for call in reply.get("tool_calls", ()):
+    for _, text in _calls(reply):
         try:
-            arguments = json.loads(call["function"]["arguments"])
+            values = scalars(json.loads(text))
         except ValueError:
             return False
-        if not all(known.holds(as_text(value)) for _, value in scalars(arguments)):
+        if not all(known.holds(as_text(value)) for _, value in values):
             return False
     return True
 
@@ -236,9 +189,6 @@ def _choices(tools: Iterable[Wire]) -> Iterator[str]:
                 yield as_text(value)
 
 
-# -- from labels, and by faults ------------------------------------------------------------------
-
-
 def complete(gathered: Gathered, *, faults: bool, seed: int) -> None:
     """Add what the labels ask for to contexts with a wrong reply, and broken calls where asked.
 
@@ -247,48 +197,39 @@ def complete(gathered: Gathered, *, faults: bool, seed: int) -> None:
     for key, context in gathered.contexts.items():
         if context.conditions.call_format is not CallFormat.NATIVE or not context.tools:
             continue
+        item = gathered.items[context.item]
         done = [one.result for one in gathered.replies[key] if one.result is not None]
-        verdicts, needs = {one.verdict for one in done}, context.state.needs
+        verdicts, needs = {one.verdict for one in done}, context.needs
         wrong = verdicts & {Verdict.HALLUCINATED, Verdict.INDECISIVE}
         right = needs in {one.action for one in done} if needs else Verdict.CORRECT in verdicts
-        if wrong and not right and (gold := _gold(context)) is not None:
-            gathered.add(context, Candidate(gold, Source.TWIN))
+        if wrong and not right and (gold := _gold(context, item)) is not None:
+            gathered.add(context, Candidate(messages=(gold,), source=Source.TWIN))
         if faults and Verdict.CORRECT in verdicts and Verdict.HALLUCINATED not in verdicts:
-            gathered.add(context, *_broken(gathered.replies[key], context, seed))
+            gathered.add(context, *_broken(gathered.replies[key], context, item, seed))
 
 
-def _gold(context: Context) -> Wire | None:
+def _gold(context: Context, item: Item) -> Wire | None:
     """Return the reply of the agent that knows the label; None if it answers or has no call."""
-    item = context.item
     if not all(hop.gold for hop in item.hops):
         return None
-    messages = executed.native(context.messages)
+    messages = messages_from_wire(list(context.prompt))
     names = [str(tool["function"]["name"]) for tool in context.tools]
     offered = replace(item, order=tuple(name for name in item.all_tools if name in names))
-    reply = asks_when_missing(offered, 0, messages, True)
-    return _as_wire(thought(item, reply)) if reply.calls else None
+    reply = thought(item, asks_when_missing(offered, 0, messages, True))
+    said = AssistantMessage(reply.content, reply.calls)
+    return chat_message(said, Arguments.STRING) if reply.calls else None
 
 
-def _as_wire(reply: Reply) -> Wire:
-    return chat_message(AssistantMessage(reply.content, reply.calls), Arguments.STRING)
-
-
-def _broken(replies: Sequence[Candidate], context: Context, seed: int) -> Iterator[Candidate]:
+def _broken(
+    replies: Sequence[Candidate], context: Context, item: Item, seed: int
+) -> Iterator[Candidate]:
     right = next(one for one in replies if one.result and one.result.verdict is Verdict.CORRECT)
-    message = executed.native([right.reply])[0]
-    if not isinstance(message, AssistantMessage) or len(message.calls) != 1:
-        return
-    call = message.calls[0]
-    schema = context.item.all_tools[call.name].schema
-    rng = random.Random(f"{seed}/{context.key}")
-    spoilt = spoil(call, schema, tuple(FaultKind), rng).call
-    yield Candidate(
-        chat_message(replace(message, calls=(spoilt,), thoughts=None), Arguments.STRING),
-        Source.FAULT,
-    )
-
-
-# -- pairs ---------------------------------------------------------------------------------------
+    message = messages_from_wire(list(right.messages))[0]
+    if isinstance(message, AssistantMessage) and len(message.calls) == 1:
+        call, rng = message.calls[0], random.Random(f"{seed}/{context.key}")
+        spoilt = spoil(call, item.all_tools[call.name].schema, tuple(FaultKind), rng).call
+        said = replace(message, calls=(spoilt,), thoughts=None)
+        yield Candidate(messages=(chat_message(said, Arguments.STRING),), source=Source.FAULT)
 
 
 def pairs(
@@ -316,88 +257,33 @@ def pairs(
 
 
 def _all(gathered: Gathered, split_of: Mapping[str, str]) -> Iterator[Pair]:
-    for key, context in gathered.contexts.items():
-        done = [one for one in gathered.replies[key] if one.result is not None]
-        for chosen in done:
-            for rejected in done:
-                for kind in _types(chosen.result, rejected.result, rejected.reply):
-                    pair = _pair(context, kind, chosen, rejected, split_of)
+    for continuations, whole in ((gathered.replies, False), (gathered.episodes, True)):
+        for key, listed in continuations.items():
+            context = gathered.contexts[key]
+            if whole:
+                context = context.model_copy(update={"hop": -1})
+            done = [(one, one.result.verdict) for one in listed if one.result is not None]
+            for (chosen, better), (rejected, worse) in permutations(done, 2):
+                for kind in (kind for kind in PairType if kind.allows(better, worse)):
+                    pair = _pair(context, kind, chosen, rejected, split_of[context.item])
                     if not [*guards(pair)]:
                         yield pair
-    for listed in gathered.episodes.values():
-        for start, good, better in listed:
-            for _, bad, worse in listed:
-                for kind in _types(better, worse, {}):
-                    state = replace(start.state, hop=-1)
-                    context = replace(start, state=state)
-                    yield _made(
-                        context, kind, (good, bad), (better, worse), (Source.RUN, Source.RUN),
-                        split_of,
-                    )  # fmt: skip
-
-
-def _types(better: Result | None, worse: Result | None, rejected: Wire) -> Iterator[PairType]:
-    if better is None or worse is None:
-        return
-    verdicts = better.verdict, worse.verdict
-    yield from (kind for kind, wanted in VERDICTS.items() if wanted == verdicts)
-    further = bool(rejected.get("tool_calls")) and worse.verdict in CALLS | {Verdict.OTHER}
-    if better.verdict is Verdict.ANSWER and further:
-        yield PairType.ANSWER_CALL
 
 
 def _pair(
-    context: Context,
-    kind: PairType,
-    chosen: Candidate,
-    rejected: Candidate,
-    split_of: Mapping[str, str],
+    context: Context, kind: PairType, chosen: Candidate, rejected: Candidate, split: str
 ) -> Pair:
-    results = chosen.result, rejected.result
-    pair = _made(
-        context, kind, ((chosen.reply,), (rejected.reply,)), results,
-        (chosen.source, rejected.source), split_of,
-    )  # fmt: skip
-    tokens = {"chosen_tokens": chosen.tokens, "rejected_tokens": rejected.tokens}
-    return pair.model_copy(update=tokens)
-
-
-def _made(
-    context: Context,
-    kind: PairType,
-    replies: tuple[Sequence[Wire], Sequence[Wire]],
-    results: tuple[Result | None, Result | None],
-    sources: tuple[Source, Source],
-    split_of: Mapping[str, str],
-) -> Pair:
-    item, state = context.item, context.state
-    chosen, rejected = replies
-    chosen_result, rejected_result = results
-    assert chosen_result is not None and rejected_result is not None  # noqa: S101, PT018
-    whole = canonical([context.key, list(chosen), list(rejected)])
-    return Pair(
-        id=f"{item.id}~{kind}~{hashlib.sha256(whole.encode()).hexdigest()[:8]}",
-        item=item.id,
-        item_digest=item.digest,
-        family=Print.of(item).family,
-        domain=item.domain,
-        split=split_of[item.id],
-        licence=context.licence,
-        origin=context.origin,
-        conditions=context.conditions,
-        tools=context.tools,
-        pair_type=kind,
-        hop=state.hop,
-        needs=state.needs or "",
-        solvable=state.solvable,
-        chosen_source=sources[0],
-        rejected_source=sources[1],
-        prompt=context.messages,
-        chosen=tuple(chosen),
-        rejected=tuple(rejected),
-        chosen_result=chosen_result,
-        rejected_result=rejected_result,
-    )
+    said = digest(context.key, chosen.messages, rejected.messages)
+    sides: dict[str, Any] = {
+        f"{side}{suffix}": value
+        for side, one in (("chosen", chosen), ("rejected", rejected))
+        for suffix, value in (
+            ("", one.messages), ("_source", one.source), ("_result", one.result),
+            ("_tokens", one.tokens),
+        )
+    }  # fmt: skip
+    identity = f"{context.item}~{kind}~{said[:8]}"
+    return Pair(**dict(context), id=identity, split=split, pair_type=kind, **sides)
 
 
 def length_ratio(pair: Pair) -> float:
@@ -406,17 +292,15 @@ def length_ratio(pair: Pair) -> float:
 
 
 def _length(messages: Sequence[Wire]) -> int:
-    said = [one for one in messages if one["role"] == "assistant"]
-    calls = [call["function"] for one in said for call in one.get("tool_calls", ())]
-    return sum(len(str(one["content"])) for one in said) + sum(
-        len(one["name"]) + len(one["arguments"]) for one in calls
-    )
+    said = [messages[at] for at in turns_in(messages)]
+    calls = [str(part) for one in said for call in _calls(one) for part in call]
+    return len("".join([*(str(one["content"]) for one in said), *calls]))
 
 
 def named_apart(pair: Pair) -> bool:
     """Whether the names of the called tools alone tell chosen from rejected."""
-
-    def names(messages: Sequence[Wire]) -> list[str]:
-        return [call["function"]["name"] for one in messages for call in one.get("tool_calls", ())]
-
-    return names(pair.chosen) != names(pair.rejected)
+    chosen, rejected = (
+        [name for one in messages for name, _ in _calls(one)]
+        for messages in (pair.chosen, pair.rejected)
+    )
+    return chosen != rejected

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,11 +22,14 @@ from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from toolhop_agents.align.line import AlignError, Wire
+from toolhop_agents.align.kinds import AlignError
+from toolhop_agents.align.line import Wire, turns_in
 from toolhop_agents.export.chat import with_objects
+from toolhop_agents.models.gguf import CHATML, read_chat_template
 from toolhop_tools import regular
 from toolhop_tools.errors import why
 
+OWN = "give the --chat-template of the model that you train"
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around generated parts; they are of Unicode's private use and removed again."""
 
@@ -52,14 +54,6 @@ def _refuse(message: str) -> str:
     raise jinja2.TemplateError(message)
 
 
-def _tojson(value: object, indent: int | None = None, **_: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
-
-
-def _now(form: str) -> str:
-    return datetime.now().strftime(form)
-
-
 Span: TypeAlias = tuple[int, int]
 
 
@@ -73,36 +67,29 @@ class ChatTemplate:
     """Values of ``bos_token`` and such."""
 
     @classmethod
-    def read(cls, path: Path) -> ChatTemplate:
-        """Read a template file, or that of a model's folder.
+    def read(cls, given: str) -> ChatTemplate:
+        """Read a template: the bundled one by its name, a file, or that of a model's folder.
 
         Raises:
-            AlignError: there is none, or it is not a template.
+            AlignError: there is none, it is not a template, or it does not end a turn.
         """
+        path, config = Path(given), dict[str, Any]()
         try:
-            config: dict[str, Any] = {}
-            if path.is_dir() and not (path / "chat_template.jinja").is_file():
+            if (path / "chat_template.jinja").is_file():
+                path /= "chat_template.jinja"
+            if path.is_dir():
                 config = json.loads(regular.content(path / "tokenizer_config.json"))
-                text = config["chat_template"]
-            else:
-                file = path / "chat_template.jinja" if path.is_dir() else path
-                text = regular.content(file).decode()
+            text = config["chat_template"] if config else read_chat_template(str(path))
             special = {name: str(one) for name, one in config.items() if name.endswith("_token")}
-            found = cls(path.name, str(text), special)
+            found = cls(Path(given).name, str(text), special)
             found._compiled  # noqa: B018 -- compiling it checks it
         except (OSError, ValueError, KeyError, TypeError, jinja2.TemplateError) as error:
             raise AlignError(
-                f"{path} has no chat template that can be read: {why(error)}",
-                fix="give a .jinja file, or a folder with chat_template.jinja or "
-                "tokenizer_config.json",
+                f"{given} has no chat template that can be read: {why(error)}",
+                fix=f"give {CHATML}, a .jinja file, or a model's folder",
             ) from error
+        found.end()
         return found
-
-    @classmethod
-    def chatml(cls) -> ChatTemplate:
-        """Return the template that comes with the package."""
-        file = files("toolhop_agents") / "templates" / "chatml-tools.jinja"
-        return cls("chatml-tools", file.read_text(encoding="utf-8"))
 
     @property
     def marks(self) -> bool:
@@ -116,16 +103,15 @@ class ChatTemplate:
             lstrip_blocks=True,
             extensions=[_Generation, "jinja2.ext.loopcontrols"],
         )
-        environment.filters["tojson"] = _tojson
-        environment.globals |= {"raise_exception": _refuse, "strftime_now": _now}
+        environment.filters["tojson"] = lambda value, indent=None, **_: json.dumps(
+            value, ensure_ascii=False, indent=indent
+        )
+        environment.globals |= {
+            "raise_exception": _refuse, "strftime_now": lambda form: datetime.now().strftime(form),
+        }  # fmt: skip
         return environment.from_string(self.text)
 
     def _marked(self, messages: Sequence[Wire], tools: Sequence[Wire], *, asks: bool) -> str:
-        """Render with marks.
-
-        Raises:
-            AlignError: the template refuses the messages.
-        """
         try:
             return self._compiled.render(
                 messages=[with_objects(one) for one in messages],
@@ -136,26 +122,27 @@ class ChatTemplate:
         except Exception as error:  # a template is third-party code
             roles = ", ".join(str(one.get("role")) for one in messages)
             raise AlignError(
-                f"the template {self.name} cannot render a chat of {roles}: {error}",
-                fix="give the --template of the model that you train",
+                f"the template {self.name} cannot render a chat of {roles}: {error}", fix=OWN
             ) from error
 
     def text_of(
         self, messages: Sequence[Wire], tools: Sequence[Wire], *, asks: bool = False
     ) -> str:
-        """Return the rendered text, without marks."""
+        """Return the rendered text, without marks.
+
+        Raises:
+            AlignError: the template refuses the messages.
+        """
         return self._marked(messages, tools, asks=asks).replace(OPEN, "").replace(CLOSE, "")
 
     def generated(self, messages: Sequence[Wire], tools: Sequence[Wire]) -> list[Span]:
         """Return what ``{% generation %}`` marks, as spans of `text_of`."""
-        spans, start, at = list[Span](), 0, 0
-        for sign in self._marked(messages, tools, asks=False):
-            if sign == OPEN:
-                start = at
-            elif sign == CLOSE:
-                spans.append((start, at))
-            else:
-                at += 1
+        spans, at = list[Span](), 0
+        for part in self._marked(messages, tools, asks=False).split(OPEN):
+            said, closed, rest = part.partition(CLOSE)
+            if closed:
+                spans.append((at, at + len(said)))
+            at += len(said) + len(rest)
         return spans
 
     def turns(self, messages: Sequence[Wire], tools: Sequence[Wire]) -> Iterator[tuple[int, Span]]:
@@ -166,16 +153,14 @@ class ChatTemplate:
                 generated.
         """
         whole = self.text_of(messages, tools)
-        for at, message in enumerate(messages):
-            if message["role"] != "assistant":
-                continue
+        for at in turns_in(messages):
             before = self.text_of(messages[:at], tools, asks=True)
             until = self.text_of(messages[: at + 1], tools)
             if not (until.startswith(before) and whole.startswith(until)):
                 raise AlignError(
                     f"the template {self.name} renders message {at + 1} otherwise once more "
                     "follows: the trained text is not what a model writes",
-                    fix="give another --template, or train with prompt and completion",
+                    fix="give another --chat-template, or train with prompt and completion",
                 )
             yield at, (len(before), len(until))
 
@@ -186,14 +171,11 @@ class ChatTemplate:
             AlignError: nothing does.
         """
         said = "what the agent says"
-        whole = self.text_of(
-            [{"role": "user", "content": "."}, {"role": "assistant", "content": said}], []
-        )
-        _, shown, end = whole.rpartition(said)
-        end = end.strip()
-        if not shown or not end:
+        chat = [{"role": "user", "content": "."}, {"role": "assistant", "content": said}]
+        end = self.text_of(chat, []).partition(said)[2].strip()
+        if not end:
             raise AlignError(
                 f"the template {self.name} does not end a turn: a model would not learn to stop",
-                fix="give a --template that ends the agent's turns with a token",
+                fix="give a --chat-template that ends the agent's turns with a token",
             )
         return end

@@ -6,33 +6,26 @@ items.jsonl     the items
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from toolhop_agents.align import executed
-from toolhop_agents.align.executed import State
-from toolhop_agents.align.line import (
-    SAMPLES_FILE,
-    AlignError,
-    Sampled,
-    Samples,
-    Source,
-    Tokens,
-    Verdict,
-    read,
-)
-from toolhop_agents.align.pairs import Candidate, Context, Gathered, executed_in
+from toolhop_agents.align.folder import items_in
+from toolhop_agents.align.kinds import AlignError, Source, Verdict
+from toolhop_agents.align.line import SAMPLES_FILE, Candidate, Context, Samples, Tokens, read
+from toolhop_agents.align.pairs import Gathered
 from toolhop_agents.export.chat import Arguments, chat_message
-from toolhop_agents.models.wire_reading import tools_from_wire
-from toolhop_agents.runs.means import AgentSource, Means
+from toolhop_agents.models.wire_reading import messages_from_wire, tools_from_wire
+from toolhop_agents.runs.means import Means
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.messages import AssistantMessage, Reply
 from toolhop_env.reading import CallFormat
 from toolhop_tools.growing import RowFile
-from toolhop_tools.model import EpisodeAction, Item
+from toolhop_tools.model import Item
 from toolhop_tools.several import each
 
 _SAMPLES: TypeAdapter[Samples] = TypeAdapter(Samples)
@@ -57,7 +50,7 @@ class SampleFile(RowFile):
         self._count = count
         self.done: set[str] = set()
         """Keys of the contexts with enough replies."""
-        self.verdicts: dict[Verdict, int] = {}
+        self.verdicts = Counter[Verdict]()
         super().__init__(path)
         self.open(lock=True)
 
@@ -65,14 +58,13 @@ class SampleFile(RowFile):
         """See `RowFile`."""
         samples = _SAMPLES.validate_python(row, strict=False)
         if len(samples.replies) >= self._count:
-            self.done.add(samples.key)
-        for one in samples.replies:
-            verdict = one.result.verdict
-            self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
+            self.done.add(samples.context.key)
+        self.verdicts.update(one.result.verdict for one in samples.replies if one.result)
 
 
 async def sample(
     contexts: Iterable[Context],
+    items: Mapping[str, Item],
     means: Means,
     file: SampleFile,
     *,
@@ -90,27 +82,25 @@ async def sample(
 
     async def one(context: Context) -> None:
         if context.key not in file.done:
-            replies = [await _sampled(context, means, number + 1) for number in range(count)]
-            file.append(_line(context, agent, replies).model_dump(mode="json"))
+            item = items[context.item]
+            replies = [await _sampled(context, item, means, n + 1) for n in range(count)]
+            samples = Samples(context=context, agent=agent, replies=tuple(replies))
+            file.append(samples.model_dump(mode="json"))
         on_context()
 
     await each(contexts, one, at_a_time=at_a_time)
 
 
-async def _sampled(context: Context, means: Means, number: int) -> Sampled:
-    reply = await _asked(context, means.agents, number)
+async def _sampled(context: Context, item: Item, means: Means, number: int) -> Candidate:
+    """Return an executed reply; each number is an epoch, whose seed is its own."""
+    model = means.agents(WorkUnit(item, context.conditions.mode, number))
+    messages = messages_from_wire(list(context.prompt))
+    reply = await model.reply(messages, tools_from_wire(list(context.tools)))
     native = context.conditions.call_format is CallFormat.NATIVE
     said = AssistantMessage(reply.content, reply.calls if native else (), reply.thoughts)
     wire = chat_message(said, Arguments.STRING)
-    result = await executed_in(context, wire, means.sandbox)
-    return Sampled(reply=wire, result=result, tokens=_tokens(reply))
-
-
-async def _asked(context: Context, agents: AgentSource, number: int) -> Reply:
-    """Return a reply; each number is an epoch, whose seed is its own."""
-    model = agents(WorkUnit(context.item, context.conditions.mode, number))
-    schemas = tools_from_wire(list(context.tools))
-    return await model.reply(executed.native(context.messages), schemas)
+    result = await executed.result_of(context, wire, item, means.sandbox)
+    return Candidate(messages=(wire,), source=Source.SAMPLE, result=result, tokens=_tokens(reply))
 
 
 def _tokens(reply: Reply) -> Tokens | None:
@@ -118,55 +108,24 @@ def _tokens(reply: Reply) -> Tokens | None:
     given = reply.tokens
     if given is None or not given.completion_ids:
         return None
-    return Tokens(
-        prompt_ids=given.prompt_ids,
-        completion_ids=given.completion_ids,
-        mask=(1,) * len(given.completion_ids),
-    )
+    prompt, said = given.prompt_ids, given.completion_ids
+    return Tokens(prompt_ids=prompt, completion_ids=said, mask=(1,) * len(said))
 
 
-def _line(context: Context, agent: str, replies: list[Sampled]) -> Samples:
-    state = context.state
-    return Samples(
-        key=context.key,
-        item=context.item.id,
-        item_digest=context.item.digest,
-        conditions=context.conditions,
-        messages=context.messages,
-        tools=context.tools,
-        hop=state.hop,
-        solvable=state.solvable,
-        needs=state.needs or "",
-        origin=context.origin,
-        licence=context.licence,
-        agent=agent,
-        replies=tuple(replies),
-    )
-
-
-def add_samples(gathered: Gathered, folder: Path, items: dict[str, Item]) -> None:
+def add_samples(gathered: Gathered, folder: Path) -> None:
     """Add the samples of a folder to the replies of their contexts.
 
     Raises:
         AlignError: a line is malformed, or its item is not in the folder.
     """
-    for line in _read(folder):
-        item = items.get(line.item)
-        if item is None or item.digest != line.item_digest:
+    items = items_in(folder)
+    for item in items.values():
+        gathered.take(item, folder)
+    for line in read(folder / SAMPLES_FILE, _SAMPLES):
+        own = items.get(line.context.item)
+        if own is None or own.digest != line.context.item_digest:
             raise AlignError(
-                f"{folder} has samples of {line.item}, and not its item",
+                f"{folder} has samples of {line.context.item}, and not its item",
                 fix="put back its items.jsonl, or sample again",
             )
-        needs = EpisodeAction(line.needs) if line.needs else None
-        state = State(line.hop, line.solvable, needs)
-        context = Context(
-            item, line.conditions, line.messages, line.tools, state, line.origin, line.licence
-        )
-        replies = (
-            Candidate(one.reply, Source.SAMPLE, one.result, one.tokens) for one in line.replies
-        )
-        gathered.add(context, *replies)
-
-
-def _read(folder: Path) -> Iterator[Samples]:
-    yield from read(folder / SAMPLES_FILE, _SAMPLES)
+        gathered.add(line.context, *line.replies)

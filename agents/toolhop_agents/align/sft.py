@@ -9,19 +9,9 @@ from dataclasses import dataclass, replace
 
 from toolhop_agents import react
 from toolhop_agents.align import executed
-from toolhop_agents.align.leaks import Print
-from toolhop_agents.align.line import (
-    AlignError,
-    Chat,
-    Conditions,
-    Kind,
-    Result,
-    Tokens,
-    Verdict,
-    Wire,
-)
+from toolhop_agents.align.kinds import AlignError, Kind, Verdict
+from toolhop_agents.align.line import Chat, turns_in
 from toolhop_agents.benchmarks.scenarios.agents import asks_when_missing
-from toolhop_agents.export.chat import listing
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_agents.scripted.model import Faulty, Play, ScriptedModel
@@ -69,7 +59,7 @@ def mixed(
     """Draw the most tasks whose kinds have the shares of `mix`.
 
     Args:
-        tasks: every task that there is; families stay together as far as the shares allow.
+        tasks: every task that there is.
         mix: shares by kind, which add up to 1.
         repaired: share of the originals that are played with a failed call first.
         seed: seed of the draw.
@@ -78,24 +68,22 @@ def mixed(
     Raises:
         AlignError: a kind with a share has no task.
     """
-    by_kind: dict[Kind, list[Task]] = defaultdict(list)
-    for task in tasks:
-        by_kind[task.kind].append(task)
-    lacking = [kind for kind, share in mix.items() if share > 0 and not by_kind[kind]]
+    ranked: dict[Kind, list[Task]] = defaultdict(list)
+    for task in sorted(tasks, key=lambda one: random.Random(f"{seed}/{one.item.id}").random()):
+        ranked[task.kind].append(task)
+    wanted = {kind: share for kind, share in mix.items() if share > 0}
+    lacking = [kind for kind in wanted if not ranked[kind]]
     if lacking:
         raise AlignError(
             f"no item is of the kind {lacking[0]}, and --mix asks for {mix[lacking[0]]:g}",
             fix="give a file of `toolhop perturb --into unmatched,reserve,missing-parameter`, or "
             "another --mix (original,unmatched,missing)",
         )
-    total = min(len(by_kind[kind]) / share for kind, share in mix.items() if share > 0)
+    total = min(len(ranked[kind]) / share for kind, share in wanted.items())
     total = min(total, most or total)
     drawn: list[Task] = []
-    for kind, share in mix.items():
-        ranked = sorted(
-            by_kind[kind], key=lambda task: random.Random(f"{seed}/{task.item.id}").random()
-        )
-        chosen = ranked[: round(total * share)]
+    for kind, share in wanted.items():
+        chosen = ranked[kind][: round(total * share)]
         count = round(len(chosen) * repaired) if kind is Kind.ORIGINAL else 0
         drawn += [replace(task, kind=Kind.REPAIRED) for task in chosen[:count]] + chosen[count:]
     return drawn
@@ -137,31 +125,25 @@ async def chats(
 
 
 async def _played(task: Task, settings: RunSettings, sandbox: Sandbox) -> Trace:
-    item, seed = task.item, settings.seed
-    play: Play = Faulty(1.0, repairs=True) if task.kind is Kind.REPAIRED else asks_when_missing
-    name = "repairing" if task.kind is Kind.REPAIRED else "asks-when-missing"
-    unit = WorkUnit(item, settings.modes[0], 1)
-    how = replace(setting(settings, unit), agent=name)
-    model = ScriptedModel(name, explained(play), item, seed, settings.call_format)
+    item, repairing = task.item, task.kind is Kind.REPAIRED
+    play: Play = Faulty(1.0, repairs=True) if repairing else asks_when_missing
+    name = "repairing" if repairing else "asks-when-missing"
+
+    def explaining(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+        return thought(item, play(item, seed, messages, tools))
+
+    how = replace(setting(settings, WorkUnit(item, settings.modes[0], 1)), agent=name)
+    model = ScriptedModel(name, explaining, item, settings.seed, settings.call_format)
     async with Episode(item, sandbox, how, name=f"{item.id}~{task.kind}") as episode:
         await react.play(episode, model)
     return episode.trace
 
 
-def explained(play: Play) -> Play:
-    """Return the agent with the sub-question of the called hop as its thought.
+def thought(item: Item, reply: Reply) -> Reply:
+    """Return a reply with calls with the sub-question of the first as its text; empty if none.
 
     A sub-question names the answers of earlier hops at most.
     """
-
-    def explaining(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-        return thought(item, play(item, seed, messages, tools))
-
-    return explaining
-
-
-def thought(item: Item, reply: Reply) -> Reply:
-    """Return a reply with calls with the sub-question of the first as its text; empty if none."""
     if not reply.calls:
         return reply
     asked = {hop.tool.name: hop.question for hop in reversed(item.hops)}
@@ -169,50 +151,37 @@ def thought(item: Item, reply: Reply) -> Reply:
     return replace(reply, content=asked.get(name) or asked.get(name.removesuffix("_v2"), ""))
 
 
-def chats_of(task: Task, trace: Trace, tokens: Tokens | None = None) -> list[Chat]:
+def chats_of(task: Task, trace: Trace) -> list[Chat]:
     """Return the chats of an episode: one, or one for each set of tools on offer.
 
     A trainer shows one list of tools for a whole chat. If the tools change on the way, the first
     chat ends there, and the second trains only what follows: with the later tools shown from the
     start, asking for them would be trained in a state that does not need it.
     """
-    item, start = task.item, trace.started
-    ends = [len(trace.replies)]
-    if start.call_format is CallFormat.NATIVE:
-        turns = _turns_before_changes(trace)
-        ends = [*turns, len(trace.replies)]
+    item, start, whole = task.item, trace.started, len(trace.replies)
+    native = start.call_format is CallFormat.NATIVE
+    ends = [*(_turns_before_changes(trace) if native else ()), whole]
     found, first = list[Chat](), 0
-    for number, end in enumerate(ends):
-        tools, texts = listing(start, trace.before_turn(end).tools, item)
+    for number, end in enumerate(ends, start=1):
+        line, texts = executed.head(trace, item, end, task.origin, task.licence)
         messages = executed.wired(trace, texts)
-        messages = messages[: _until(messages, end)]
-        at = [n for n, one in enumerate(messages) if one["role"] == "assistant"]
-        verdicts = [executed.classified(trace, item, turn + 1).verdict for turn in range(len(at))]
-        trained = [
-            place
-            for turn, (place, verdict) in enumerate(zip(at, verdicts, strict=True))
-            if turn >= first and verdict is not Verdict.HALLUCINATED
-        ]
-        found.append(
-            Chat(
-                id=f"{start.episode}~{number + 1}" if len(ends) > 1 else start.episode,
-                item=item.id,
-                item_digest=item.digest,
-                family=Print.of(item).family,
-                domain=item.domain,
-                split=task.split,
-                licence=task.licence,
-                origin=task.origin,
-                conditions=Conditions.of(start),
-                tools=tuple(tools),
-                kind=task.kind,
-                agent=start.agent,
-                messages=messages,
-                trained=tuple(trained),
-                result=_result(trace, item, end),
-                tokens=tokens if len(ends) == 1 else None,
-            )
+        agent = turns_in(messages)[:end]
+        results = [executed.classified(trace, item, turn + 1) for turn in range(end)]
+        chat = Chat(
+            **dict(line),
+            id=f"{start.episode}~{number}" if len(ends) > 1 else start.episode,
+            split=task.split,
+            kind=task.kind,
+            agent=start.agent,
+            messages=messages[: agent[-1] + 1],
+            trained=tuple(
+                agent[turn]
+                for turn in range(first, end)
+                if results[turn].verdict is not Verdict.HALLUCINATED
+            ),
+            result=executed.trajectory(trace, item) if end == whole else results[-1],
         )
+        found.append(chat)
         first = end
     return found
 
@@ -225,16 +194,3 @@ def _turns_before_changes(trace: Trace) -> list[int]:
         if isinstance(event, ToolsChanged):
             found.append(turn)
     return found
-
-
-def _until(messages: Sequence[Wire], turns: int) -> int:
-    """Return the number of messages up to the reply of the last of `turns`, without feedback."""
-    at = [n for n, one in enumerate(messages) if one["role"] == "assistant"]
-    return at[turns - 1] + 1
-
-
-def _result(trace: Trace, item: Item, end: int) -> Result:
-    """Return what came of the whole episode, or of the last reply of a chat that ends before."""
-    if end == len(trace.replies):
-        return executed.trajectory(trace, item)
-    return executed.classified(trace, item, end)

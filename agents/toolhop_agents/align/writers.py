@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from toolhop_agents.align.kinds import AlignError
 from toolhop_agents.align.line import Chat, Pair, Wire
-from toolhop_agents.align.rendering import ChatTemplate
+from toolhop_agents.align.rendering import OWN, ChatTemplate
 from toolhop_agents.export.chat import with_objects
 from toolhop_sandbox.outcome import JSON
 
@@ -50,12 +51,12 @@ def views(chat: Chat) -> list[View]:
     return [View(chat.messages[: at + 1], (at,)) for at in chat.trained]
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The rows of a line by dataset, and why there are none if it is dropped."""
+class Dropped(Exception):
+    """A line that a format cannot hold. The message says why."""
 
-    rows: tuple[tuple[str, TrainingRow], ...] = ()
-    dropped: str = ""
+
+Rows: TypeAlias = list[tuple[str, TrainingRow]]
+"""Rows of a line, each with its dataset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ class Format:
 
     version: str
     """Version whose source the format was read from."""
-    chat: Callable[[Chat, ChatTemplate], Written]
-    pair: Callable[[Pair, ChatTemplate], Written]
+    chat: Callable[[Chat, ChatTemplate], Rows]
+    pair: Callable[[Pair, ChatTemplate], Rows]
     notes: tuple[str, ...]
     """What the format drops, and settings without which the trainer does otherwise."""
     suffix: str = ".jsonl"
@@ -83,11 +84,9 @@ def _tools(tools: Sequence[Wire]) -> str:
     return json.dumps([*tools], ensure_ascii=False)
 
 
-# -- TRL ---------------------------------------------------------------------------------------
-
-
-def _trl_chat(chat: Chat, _: ChatTemplate) -> Written:
-    tools, rows = _tools(chat.tools), []
+def _trl_chat(chat: Chat, _: ChatTemplate) -> Rows:
+    rows: Rows = []
+    tools = _tools(chat.tools)
     for view in views(chat):
         messages = _objects(view.messages)
         if view.whole:
@@ -95,15 +94,12 @@ def _trl_chat(chat: Chat, _: ChatTemplate) -> Written:
         else:
             step = {"prompt": messages[:-1], "completion": messages[-1:], "tools": tools}
             rows.append((STEPS, step))
-    return Written(tuple(rows))
+    return rows
 
 
-def _trl_pair(pair: Pair, _: ChatTemplate) -> Written:
+def _trl_pair(pair: Pair, _: ChatTemplate) -> Rows:
     row = {name: _objects(getattr(pair, name)) for name in ("prompt", "chosen", "rejected")}
-    return Written(((PAIRS, {**row, "tools": _tools(pair.tools)}),))
-
-
-# -- LLaMA-Factory -----------------------------------------------------------------------------
+    return [(PAIRS, {**row, "tools": _tools(pair.tools)})]
 
 
 def _turn(message: Wire) -> TrainingRow:
@@ -116,47 +112,39 @@ def _turn(message: Wire) -> TrainingRow:
     return {"from": roles[message["role"]], "value": message["content"]}
 
 
-def _turns(messages: Sequence[Wire]) -> tuple[str, list[TrainingRow]] | None:
-    """Return system prompt and turns; None if they do not alternate."""
+def _turns(messages: Sequence[Wire]) -> tuple[str, list[TrainingRow]]:
+    """Return system prompt and turns; raises `Dropped` if they do not alternate."""
     system = messages[0]["content"] if messages and messages[0]["role"] == "system" else ""
     turns: list[TrainingRow] = []
-    for message in messages[bool(system) :]:
-        turn = _turn(message)
+    for turn in map(_turn, messages[bool(system) :]):
         if turns and turn["from"] == turns[-1]["from"] == "observation":
             turns[-1]["value"] += f"\n{turn['value']}"
         else:
             turns.append(turn)
     sides = [turn["from"] in {"human", "observation"} for turn in turns]
-    alternate = sides == [n % 2 == 0 for n in range(len(turns))]
-    return (system, turns) if alternate else None
+    if sides != [n % 2 == 0 for n in range(len(turns))]:
+        raise Dropped("its turns do not alternate")
+    return system, turns
 
 
-ALTERNATE = "its turns do not alternate"
-
-
-def _factory_chat(chat: Chat, _: ChatTemplate) -> Written:
-    rows = []
+def _factory_chat(chat: Chat, _: ChatTemplate) -> Rows:
+    rows: Rows = []
     for view in views(chat):
-        found = _turns(view.messages)
-        if found is None:
-            return Written(dropped=ALTERNATE)
-        system, turns = found
+        system, turns = _turns(view.messages)
         row = {"conversations": turns, "system": system, "tools": _tools(chat.tools)}
         rows.append((CHATS if view.whole else STEPS, row))
-    return Written(tuple(rows))
+    return rows
 
 
-def _factory_pair(pair: Pair, _: ChatTemplate) -> Written:
+def _factory_pair(pair: Pair, _: ChatTemplate) -> Rows:
     if len(pair.chosen) != 1 or len(pair.rejected) != 1:
-        return Written(dropped="a whole trajectory is more than one turn")
-    found = _turns(pair.prompt)
-    if found is None or len(found[1]) % 2 == 0:
-        return Written(dropped=ALTERNATE)
+        raise Dropped("a whole trajectory is more than one turn")
+    system, turns = _turns(pair.prompt)
     row = {
-        "conversations": found[1], "chosen": _turn(pair.chosen[0]),
-        "rejected": _turn(pair.rejected[0]), "system": found[0], "tools": _tools(pair.tools),
+        "conversations": turns, "chosen": _turn(pair.chosen[0]),
+        "rejected": _turn(pair.rejected[0]), "system": system, "tools": _tools(pair.tools),
     }  # fmt: skip
-    return Written(((PAIRS, row),))
+    return [(PAIRS, row)]
 
 
 def dataset_info(files: Iterable[tuple[str, str]]) -> dict[str, JSON]:
@@ -174,40 +162,38 @@ def dataset_info(files: Iterable[tuple[str, str]]) -> dict[str, JSON]:
     return info
 
 
-# -- axolotl -----------------------------------------------------------------------------------
-
-
-def _axolotl_chat(chat: Chat, _: ChatTemplate) -> Written:
+def _axolotl_chat(chat: Chat, _: ChatTemplate) -> Rows:
     messages = [
         {**one, "train": at in chat.trained} for at, one in enumerate(_objects(chat.messages))
     ]
-    return Written(((CHATS, {"messages": messages, "tools": [*chat.tools]}),))
+    return [(CHATS, {"messages": messages, "tools": [*chat.tools]})]
 
 
 def rendered_pair(pair: Pair, template: ChatTemplate) -> dict[str, str]:
     """Return prompt, chosen and rejected as text.
 
     Raises:
-        AlignError: the template cannot render them.
+        AlignError: the template cannot render them, or the prompt otherwise once a reply follows.
     """
-    prompt = template.text_of(pair.prompt, pair.tools, asks=True)
-    row = {"prompt": prompt}
+    row = {"prompt": template.text_of(pair.prompt, pair.tools, asks=True)}
     for name in ("chosen", "rejected"):
         whole = template.text_of((*pair.prompt, *getattr(pair, name)), pair.tools)
-        row[name] = whole.removeprefix(prompt)
+        if not whole.startswith(row["prompt"]):
+            raise AlignError(
+                f"the template {template.name} renders the prompt otherwise once a reply follows",
+                fix=OWN,
+            )
+        row[name] = whole.removeprefix(row["prompt"])
     return row
 
 
-def _axolotl_pair(pair: Pair, template: ChatTemplate) -> Written:
-    return Written(((PAIRS, rendered_pair(pair, template)),))
+def _axolotl_pair(pair: Pair, template: ChatTemplate) -> Rows:
+    return [(PAIRS, rendered_pair(pair, template))]
 
 
-# -- verl --------------------------------------------------------------------------------------
-
-
-def _verl_chat(chat: Chat, template: ChatTemplate) -> Written:
+def _verl_chat(chat: Chat, template: ChatTemplate) -> Rows:
     if not views(chat)[0].whole:
-        return Written(dropped="verl trains every turn of the agent, failed calls included")
+        raise Dropped("verl trains every turn of the agent, failed calls included")
     whole = template.text_of(chat.messages, chat.tools)
     end, messages = template.end(), list[Wire](chat.messages)
     for at, (start, stop) in template.turns(chat.messages, chat.tools):
@@ -215,14 +201,12 @@ def _verl_chat(chat: Chat, template: ChatTemplate) -> Written:
         messages[at] = {"role": "assistant", "content": text}
     plain = [{"role": one["role"], "content": one["content"]} for one in messages]
     if template.text_of(plain, chat.tools) != whole:
-        return Written(
-            dropped=f"the template {template.name} renders calls written as text otherwise"
-        )
-    return Written(((CHATS, {"messages": plain, "tools": _tools(chat.tools)}),))
+        raise Dropped(f"the template {template.name} renders calls written as text otherwise")
+    return [(CHATS, {"messages": plain, "tools": _tools(chat.tools)})]
 
 
-def _verl_pair(_: Pair, __: ChatTemplate) -> Written:
-    return Written(dropped="verl has no trainer of pairs")
+def _verl_pair(_: Pair, __: ChatTemplate) -> Rows:
+    raise Dropped("verl has no trainer of pairs")
 
 
 FORMATS: Mapping[str, Format] = {
@@ -243,14 +227,14 @@ FORMATS: Mapping[str, Format] = {
         "axolotl 0.19.0", _axolotl_chat, _axolotl_pair,
         ("Chats: `type: chat_template`, `field_messages: messages`, `field_tools: tools`, "
          "`roles_to_train: []`, `message_field_training: train`, `train_on_eos: turn`.",
-         "Pairs are text of one model family, by --template: `type: user_defined` with "
+         "Pairs are text of one model family, by --chat-template: `type: user_defined` with "
          "`field_prompt`, `field_chosen`, `field_rejected`, and formats that add nothing."),
     ),
     "verl": Format(
         "verl 0.9.1", _verl_chat, _verl_pair,
         ("Drops pairs, and chats with an untrained turn.",
          "Calls are written as the template's text, because parquet fills the arguments of other "
-         "tools with nulls; --template must be the model's."),
+         "tools with nulls; --chat-template must be the model's."),
         ".parquet",
     ),
 }  # fmt: skip
@@ -266,11 +250,15 @@ def rows_for(
     """
     rows: dict[str, list[TrainingRow]] = {}
     dropped: dict[str, int] = {}
+    form = FORMATS[name]
     for line in lines:
-        form = FORMATS[name]
-        written = form.chat(line, template) if isinstance(line, Chat) else form.pair(line, template)
-        for dataset, row in written.rows:
+        try:
+            made = (
+                form.chat(line, template) if isinstance(line, Chat) else form.pair(line, template)
+            )
+        except Dropped as reason:
+            dropped[str(reason)] = dropped.get(str(reason), 0) + 1
+            continue
+        for dataset, row in made:
             rows.setdefault(f"{dataset}-{line.split}", []).append(row)
-        if written.dropped:
-            dropped[written.dropped] = dropped.get(written.dropped, 0) + 1
     return rows, dropped
