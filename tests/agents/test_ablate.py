@@ -154,7 +154,7 @@ def test_a_served_agent_gives_the_same_figures_and_asks_as_often_as_is_said(
         methods = toolhop("explain", answer["folder"], "--methods").stdout
         assert "tokens a reply: 2048;" in methods
         assert "max_tokens" not in methods
-        single = ablate(data, tmp_path / "one", *endpoint, "--prefix-level", "detailed")
+        ablate(data, tmp_path / "one", *endpoint, "--prefix-level", "detailed")
         one = server.requests - both
         apart = ablate(data, tmp_path / "apart", *endpoint, "--design", "independent")
         independent = server.requests - both - one
