@@ -129,6 +129,17 @@ def test_continuations_that_differ_have_an_interval(tmp_path: Path) -> None:
     assert 0 < trial["low"] < 6 / 8 < trial["high"] < 1
 
 
+def test_the_divergence_that_is_repaired_is_shown_and_not_one_made_good(tmp_path: Path) -> None:
+    run = played(tmp_path, [planted.chain(3, "skip@2")], "MadeGood")
+    (one,) = repaired(run).values()
+    assert (one["divergence"]["kind"], one["cause"]) == ("never_called", "first divergence")
+    assert one["divergence"] == one["repairs"][0]["divergence"]
+    (folder,) = run.parent.glob("*_why_*")
+    shown = told("why", str(folder))
+    assert "never_called" in shown
+    assert "malformed" not in shown
+
+
 def test_what_comes_right_by_itself_was_lost_by_chance(tmp_path: Path) -> None:
     (one,) = repaired(played(tmp_path, [planted.chain(3, "wrong_value@0")], "Once")).values()
     assert (one["cause"], [*one["trials"]]) == ("chance", ["first"])

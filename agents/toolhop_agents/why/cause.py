@@ -37,6 +37,7 @@ class Cause(StrEnum):
     """What the repairs of an episode show."""
 
     FIRST = "first divergence"
+    """Of those that the agent did not make good, unless it made all good."""
     NEXT = "next divergence"
     TOGETHER = "both together"
     """Neither repair alone makes success rise; the two together do."""

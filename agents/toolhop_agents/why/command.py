@@ -180,13 +180,13 @@ def _cost(lost: Sequence[Lost], continuations: int) -> str:
 
 
 def _print(lost: Sequence[Lost], *, as_json: bool) -> None:
-    """Print each lost episode: its first divergence, its repairs, and what they show."""
+    """Print each lost episode: its divergence, its repairs, and what they show."""
     if as_json:
         write_json([_to_json(episode) for episode in lost])
         return
     tried = any(episode.trials for episode in lost)
     numbers = ("as played", "repaired", f"{CONFIDENCE:.1%} interval") if tried else ()
-    texts = ("episode", "first divergence", "cause" if tried else "gold call")
+    texts = ("episode", "divergence", "cause" if tried else "gold call")
     table = table_of("Lost episodes", texts, ("turn", *numbers))
     for episode in lost:
         kind, turn = (episode.first.kind, str(episode.first.turn)) if episode.first else ("", "")

@@ -83,7 +83,7 @@ class Lost:
     attempt: Attempt
     trace: Trace
     first: Divergence | None
-    """The first divergence, whether it can be repaired or not."""
+    """The divergence that is repaired first; without repairs, the first of all."""
     repairs: Sequence[Repair]
     trials: dict[Stage, Trial | None] = field(default_factory=dict)
     """The finished stages; None for one with nothing to repair."""
@@ -121,7 +121,9 @@ def lost_episodes(
         if binary and attempt.score is not None and not right(attempt):
             trace, item = store.trace(attempt), items[attempt.item]
             diverged = first_divergence(trace, item)
-            lost.append(Lost(attempt, trace, diverged.first, repairs_of(diverged, trace, item)))
+            repairs = repairs_of(diverged, trace, item)
+            first = repairs[0].divergence if repairs else diverged.first
+            lost.append(Lost(attempt, trace, first, repairs))
     return items, lost
 
 
