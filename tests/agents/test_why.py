@@ -6,9 +6,11 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import cycle, product
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,15 @@ import pytest
 
 from tests.agents import planted
 from tests.agents.command import toolhop
+from tests.agents.tables import RUNS
+from tests.env.made import scored
 from tests.launcher import SERVED, Launched
 from tests.waiting import until
 from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.why.folder import right
 from toolhop_env.messages import Reply
 from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Errored, Parts
 from toolhop_tools.model import Item
 from toolhop_tools.readers import native
 
@@ -250,6 +256,21 @@ def test_what_cannot_be_continued_is_told(lost: Path, tmp_path: Path) -> None:
         changed = {**kept, "settings": {**kept["settings"], name: value}}
         manifest.write_text(json.dumps(changed))
         assert "cannot be continued" in told("why", str(tmp_path / "run"), "--repair", code=2)
+
+
+def test_a_benchmark_whose_episodes_are_not_right_or_wrong_has_no_lost_ones(tmp_path: Path) -> None:
+    with tarfile.open(RUNS) as packed:
+        packed.extractall(tmp_path, filter="data")
+    said = " ".join(told("why", str(tmp_path / "runs" / "relytoolbench"), code=2).split())
+    assert "no lost episodes to look at: RePR, official, the leading measure" in said
+    assert "is not yes or no" in said
+
+
+def test_an_episode_without_a_value_is_not_lost() -> None:
+    shares: list[Parts | None] = [None, (0, 1), (1, 1)]
+    ends = [scored("scenarios", "item", "bare", {"decided": share}) for share in shares]
+    assert [right(one) for one in ends] == [None, False, True]
+    assert right(replace(ends[1], verdict=Errored("broken"))) is None
 
 
 def test_one_episode_alone_is_repaired(lost: Path) -> None:
