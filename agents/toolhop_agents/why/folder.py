@@ -20,7 +20,7 @@ from toolhop_agents.runs.job import Job, resumed, settings_of
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit
-from toolhop_agents.why.cause import Cause, Stage, Trial, cause
+from toolhop_agents.why.cause import LEAST, Cause, Stage, Trial, cause
 from toolhop_agents.why.steps import Repair, branch, repairs_of
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmarks import named
@@ -193,7 +193,7 @@ class State:
             return False
         ends = {key: (right(before[key]), right(after[key])) for key in forks}
         keys = [key for key, both in ends.items() if None not in both]
-        if not keys and forks:
+        if len(keys) < min(LEAST, len(forks)):
             return False
         texts = [
             {_said(self.stores[arm].trace(self._ended[arm][key])) for key in keys}
