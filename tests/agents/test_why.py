@@ -288,7 +288,11 @@ def test_one_episode_alone_is_repaired(lost: Path) -> None:
     assert "leave these out" in told("why", str(folder), "--repair", "--episode", name, code=2)
     arm = folder / "first-repaired"
     assert "toolhop why --repair" in told("run", "--resume", str(arm), code=2)
-    shutil.rmtree(folder)
+    moved = lost.parent.parent / "elsewhere" / folder.name
+    shutil.move(folder, moved)
+    said = told("why", str(moved), code=2)
+    assert "keep the run beside the folder, and move both together" in " ".join(said.split())
+    shutil.rmtree(moved)
 
 
 def test_repairs_that_are_killed_go_on_and_lose_nothing(tmp_path: Path) -> None:

@@ -143,7 +143,12 @@ class State:
             StoreError, ToolsError: something cannot be read, or the run was changed.
         """
         self.folder, self.repairs = folder, Repairs.read(folder)
-        self.run = RunStore.open(folder / self.repairs.run)
+        if not (path := folder / self.repairs.run).is_dir():
+            raise StoreError(
+                f"{folder} repairs the run {path}, which is not there; keep the run beside the "
+                "folder, and move both together"
+            )
+        self.run = RunStore.open(path)
         self.items, lost = lost_episodes(self.run, self.repairs.certificates)
         self.lost = [e for e in lost if e.attempt.episode in self.repairs.episodes]
         if len(self.lost) < len(self.repairs.episodes):
