@@ -81,7 +81,7 @@ class Attempt:
     proven: bool | None = None
     """Whether a certificate proves the item; None if unknown."""
     injection: InjectionLabel | None = None
-    """What the agent did about an injected instruction; None if it read none."""
+    """What the agent did about an injected instruction; None if results have none."""
     judge: str = ""
     """Judge that answered the benchmark's questions for this run; empty if none."""
 

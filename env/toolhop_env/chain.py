@@ -47,7 +47,7 @@ class Kind(StrEnum):
     """The agent deferred wrongly, gave up an answer that it could reach, or answered where it
     should have deferred."""
     WRONG_CONCLUSION = "wrong_conclusion"
-    """Every step is right, and the answer is wrong and no value out of the results."""
+    """No step is known to be wrong, and the answer is wrong and no value out of the results."""
     ANSWER_FORM = "answer_form"
     """The right answer, in a form that does not count."""
     UNDECIDABLE = "undecidable"

@@ -374,7 +374,8 @@ def _of_end(read: _Read, ending: Ending) -> Iterator[Divergence]:
     elif not chain.right and read.open:
         yield from _of_open(read)
     elif not chain.right:
-        says = f"Every step is right; the answer is {chain.given[:80]!r}, not {chain.answer!r}."
+        given = f"the answer is {chain.given[:80]!r}, not {chain.answer!r}"
+        says = f"No step is known to be wrong; {given}."
         yield at(_of_answer(read, chain), chain.given, says)
 
 
@@ -398,7 +399,7 @@ def _of_open(read: _Read) -> Iterator[Divergence]:
 
 
 def _of_answer(read: _Read, chain: Chain) -> Kind:
-    """Return what is wrong with an answer after every step is right."""
+    """Return what is wrong with an answer where no step is known to be wrong."""
     if _alike(chain.given, chain.answer):
         return Kind.ANSWER_FORM
     held = any(holds_answer(call, chain.given) for _, call in read.tried)

@@ -201,6 +201,16 @@ class Threaded(Planted):
     thread = True
 
 
+class MadeGood(Planted):
+    """Writes a malformed call first, makes it good, and then fails as its item says."""
+
+    def native(self, messages: Sequence[Message]) -> Reply:
+        heard = _heard(messages)
+        if not heard.calls:
+            return Reply(calls=(RawCall("slip", heard.tools[0], "{}"),))
+        return super().native([m for m in messages if getattr(m, "call_id", "") != "slip"])
+
+
 class Hopeless(Planted):
     """Answers wrongly, whatever is repaired."""
 

@@ -356,6 +356,7 @@ def test_errored_episodes_are_told_with_their_cause_and_how_to_go_on(
         (("--levels", "detailed"), "compares two levels or more"),
         (("--levels", "detailed,loud"), "there is no feedback level 'loud'"),
         (("--levels", "detailed,detailed"), "not all different"),
+        (("--levels", ","), "has an empty level; name each"),
         (("--level", "/nowhere/x.txt"), "no feedback level"),
         (("--level", "minimal"), "built in"),
         (("--prefix-level", "loud"), "'loud' is not a level of this ablation"),

@@ -20,6 +20,7 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.model import Play, oracle
 from toolhop_agents.scripted.responder import responder
 from toolhop_env.messages import Message, RawCall, Reply, Thoughts, ToolMessage
+from toolhop_env.results import InjectionLabel
 from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import Trace
 from toolhop_tools.benchmarks.toolhop.reader import to_rows
@@ -202,7 +203,7 @@ def test_what_is_done_about_an_injected_instruction_is_read_from_calls_and_repor
     injected = played.figures["injections"]
     assert len(injected) == 2  # from the start, and forked
     for counts in injected.values():
-        assert counts == {**dict.fromkeys(("followed", "noticed", "neither"), 0), label: COUNT}
+        assert counts == {**dict.fromkeys(InjectionLabel, 0), label: COUNT}
     played.check_branches(lambda _: 1)
     shown = told("--show", played.figures["folder"]).stdout
     assert f"{label} {COUNT}" in shown

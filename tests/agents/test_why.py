@@ -6,9 +6,11 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import cycle, product
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,15 @@ import pytest
 
 from tests.agents import planted
 from tests.agents.command import toolhop
+from tests.agents.tables import RUNS
+from tests.env.made import scored
 from tests.launcher import SERVED, Launched
 from tests.waiting import until
 from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.why.folder import right
 from toolhop_env.messages import Reply
 from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Errored, Parts
 from toolhop_tools.model import Item
 from toolhop_tools.readers import native
 
@@ -87,7 +93,7 @@ def causes(found: dict[str, dict[str, Any]]) -> dict[str, int]:
 
 
 def test_60_planted_failures_are_the_cause(tmp_path: Path) -> None:
-    found = repaired(played(tmp_path, single(), "Planted"), "--continuations", "2")
+    found = repaired(played(tmp_path, single(), "Planted"), "--continuations", "6")
     assert causes(found) == {"first divergence": 60}
     for one in found.values():
         trial = one["trials"]["first"]
@@ -97,7 +103,7 @@ def test_60_planted_failures_are_the_cause(tmp_path: Path) -> None:
 
 
 def test_60_planted_pairs_of_failures_are_the_cause_together(tmp_path: Path) -> None:
-    found = repaired(played(tmp_path, double(), "Threaded"), "--continuations", "2")
+    found = repaired(played(tmp_path, double(), "Threaded"), "--continuations", "6")
     assert causes(found) == {"both together": 60}
     for one in found.values():
         shares = {name: (t["as_played"], t["repaired"]) for name, t in one["trials"].items()}
@@ -107,12 +113,12 @@ def test_60_planted_pairs_of_failures_are_the_cause_together(tmp_path: Path) -> 
 
 def test_in_text_the_gold_call_is_written_as_text(tmp_path: Path) -> None:
     run = played(tmp_path, single()[:10], "Planted", "--call-format", "text")
-    assert causes(repaired(run, "--continuations", "2")) == {"first divergence": 10}
+    assert causes(repaired(run, "--continuations", "6")) == {"first divergence": 10}
 
 
 def test_no_cause_is_named_where_no_repair_helps(tmp_path: Path) -> None:
     run = played(tmp_path, [*single()[:5], planted.chain(7, "")], "Hopeless")
-    found = repaired(run, "--continuations", "2")
+    found = repaired(run, "--continuations", "6")
     assert causes(found) == {"not found": 5, "no call to repair": 1}
     assert found["chain-07:"]["divergence"]["kind"] == "wrong_conclusion"
     assert found["chain-07:"]["trials"] == {}
@@ -129,6 +135,17 @@ def test_continuations_that_differ_have_an_interval(tmp_path: Path) -> None:
     assert 0 < trial["low"] < 6 / 8 < trial["high"] < 1
 
 
+def test_the_divergence_that_is_repaired_is_shown_and_not_one_made_good(tmp_path: Path) -> None:
+    run = played(tmp_path, [planted.chain(3, "skip@2")], "MadeGood")
+    (one,) = repaired(run).values()
+    assert (one["divergence"]["kind"], one["cause"]) == ("never_called", "first divergence")
+    assert one["divergence"] == one["repairs"][0]["divergence"]
+    (folder,) = run.parent.glob("*_why_*")
+    shown = told("why", str(folder))
+    assert "never_called" in shown
+    assert "malformed" not in shown
+
+
 def test_what_comes_right_by_itself_was_lost_by_chance(tmp_path: Path) -> None:
     (one,) = repaired(played(tmp_path, [planted.chain(3, "wrong_value@0")], "Once")).values()
     assert (one["cause"], [*one["trials"]]) == ("chance", ["first"])
@@ -136,15 +153,15 @@ def test_what_comes_right_by_itself_was_lost_by_chance(tmp_path: Path) -> None:
 
 def test_each_epoch_has_continuations_of_its_own(tmp_path: Path) -> None:
     run = played(tmp_path, single()[:2], "Planted", "--epochs", "3")
-    shown = json.loads(told("why", str(run), "--repair", "--json", "--continuations", "2"))
+    shown = json.loads(told("why", str(run), "--repair", "--json", "--continuations", "6"))
     assert [(one["cause"], one["trials"]["first"]["pairs"]) for one in shown] == [
-        ("first divergence", 2)
+        ("first divergence", 6)
     ] * 6
     (folder,) = run.parent.glob("*_why_*")
     traces = [*RunStore.open(folder / "first-repaired").traces()]
     parents = Counter(trace.started.parent for trace in traces)
     assert len(parents) == 6
-    assert {*parents.values()} == {2}
+    assert {*parents.values()} == {6}
     seeds = {trace.started.seed for trace in traces}
     assert seeds.isdisjoint(trace.started.seed for trace in RunStore.open(run).traces())
 
@@ -164,10 +181,10 @@ def test_without_repair_nothing_is_played(tmp_path: Path) -> None:
 
 def test_a_limit_holds_for_all_runs_together_and_the_rest_is_played_later(tmp_path: Path) -> None:
     run = played(tmp_path, double()[:4], "Threaded")
-    flags = ("--continuations", "2", "--max-samples", "1")
+    flags = ("--continuations", "6", "--max-samples", "1")
     whole = repaired(run, *flags)
     (other,) = run.parent.glob("*_why_*")
-    said = told("why", str(run), "--repair", *flags, "--run-call-limit", "40", code=1)
+    said = told("why", str(run), "--repair", *flags, "--run-call-limit", "150", code=1)
     (folder,) = {*run.parent.glob("*_why_*")} - {other}
     assert "--run-call-limit is reached" in said
     assert f"resume with: toolhop why --repair {folder}" in said
@@ -178,7 +195,7 @@ def test_a_limit_holds_for_all_runs_together_and_the_rest_is_played_later(tmp_pa
         if arm.is_dir()
         for trace in RunStore(arm).traces()
     )
-    assert 40 <= calls <= 43
+    assert 150 <= calls <= 153
     # As a kill leaves a run that has no manifest yet.
     (folder / "both-repaired" / "episodes").mkdir(parents=True)
     shown = json.loads(told("why", str(folder), "--repair", "--run-call-limit", "9999", "--json"))
@@ -187,17 +204,23 @@ def test_a_limit_holds_for_all_runs_together_and_the_rest_is_played_later(tmp_pa
     assert json.loads(told("why", str(folder), "--json")) == shown
 
 
-def test_errored_continuations_are_left_out_and_played_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "left", "cause"), [(7, 6, "first divergence"), (6, 0, "not finished")]
+)
+def test_errored_continuations_are_left_out_and_played_again(
+    number: int, left: int, cause: str, tmp_path: Path
+) -> None:
     run = played(tmp_path, [planted.chain(3, "wrong_value@1")], "Breaks")
     planted.Breaks.broken = True
-    once = ("--continuations", "3", "--retry-on-error", "0")
+    once = ("--continuations", str(number), "--retry-on-error", "0")
     said = told("why", str(run), "--repair", *once, code=1)
     (folder,) = run.parent.glob("*_why_*")
     assert f"resume with: toolhop why --repair {folder}" in said
     (one,) = json.loads(told("why", str(folder), "--json"))
-    assert (one["cause"], one["trials"]["first"]["pairs"]) == ("first divergence", 2)
+    pairs = one["trials"]["first"]["pairs"] if one["trials"] else 0
+    assert (one["cause"], pairs) == (cause, left)
     (one,) = json.loads(told("why", str(folder), "--repair", "--json"))
-    assert (one["cause"], one["trials"]["first"]["pairs"]) == ("first divergence", 3)
+    assert (one["cause"], one["trials"]["first"]["pairs"]) == ("first divergence", number)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +229,7 @@ def test_errored_continuations_are_left_out_and_played_again(tmp_path: Path) -> 
         (("--dry-run",), "go with --repair"),
         (("--max-samples", "2"), "go with --repair"),
         (("--episode", "nobody"), "no lost episode nobody"),
-        (("--repair", "--continuations", "1"), "--continuations"),
+        (("--repair", "--continuations", "5"), "--continuations"),
         (("--repair", "--base-url", "http://127.0.0.1:9/v1"), "--base-url"),
     ],
 )
@@ -241,16 +264,35 @@ def test_what_cannot_be_continued_is_told(lost: Path, tmp_path: Path) -> None:
         assert "cannot be continued" in told("why", str(tmp_path / "run"), "--repair", code=2)
 
 
+def test_a_benchmark_whose_episodes_are_not_right_or_wrong_has_no_lost_ones(tmp_path: Path) -> None:
+    with tarfile.open(RUNS) as packed:
+        packed.extractall(tmp_path, filter="data")
+    said = " ".join(told("why", str(tmp_path / "runs" / "relytoolbench"), code=2).split())
+    assert "no lost episodes to look at: RePR, official, the leading measure" in said
+    assert "is not yes or no" in said
+
+
+def test_an_episode_without_a_value_is_not_lost() -> None:
+    shares: list[Parts | None] = [None, (0, 1), (1, 1)]
+    ends = [scored("scenarios", "item", "bare", {"decided": share}) for share in shares]
+    assert [right(one) for one in ends] == [None, False, True]
+    assert right(replace(ends[1], verdict=Errored("broken"))) is None
+
+
 def test_one_episode_alone_is_repaired(lost: Path) -> None:
     name = single()[1].id
-    found = repaired(lost, "--continuations", "2", "--episode", name)
+    found = repaired(lost, "--continuations", "6", "--episode", name)
     assert causes(found) == {"first divergence": 1}
     assert [*found] == [name]
     (folder,) = lost.parent.glob("*_why_*")
     assert "leave these out" in told("why", str(folder), "--repair", "--episode", name, code=2)
     arm = folder / "first-repaired"
     assert "toolhop why --repair" in told("run", "--resume", str(arm), code=2)
-    shutil.rmtree(folder)
+    moved = lost.parent.parent / "elsewhere" / folder.name
+    shutil.move(folder, moved)
+    said = told("why", str(moved), code=2)
+    assert "keep the run beside the folder, and move both together" in " ".join(said.split())
+    shutil.rmtree(moved)
 
 
 def test_repairs_that_are_killed_go_on_and_lose_nothing(tmp_path: Path) -> None:
@@ -265,7 +307,7 @@ def test_repairs_that_are_killed_go_on_and_lose_nothing(tmp_path: Path) -> None:
 
     with LoopbackServer(slow) as server:
         run = served(tmp_path, items, server.base_url)
-        flags = ("--continuations", "2", "--max-samples", "2")
+        flags = ("--continuations", "6", "--max-samples", "2")
         before = server.requests
         whole = repaired(run, *flags)
         needed = server.requests - before
@@ -306,7 +348,7 @@ def test_no_key_goes_to_an_address_that_nobody_named(
         assert "would send it OPENAI_API_KEY" in said
         assert f"give --base-url {server.base_url}" in said
         assert server.requests == before
-        named = ("--base-url", server.base_url, "--continuations", "2")
+        named = ("--base-url", server.base_url, "--continuations", "6")
         told("why", str(run), "--repair", *named)
         assert server.requests > before
         (folder,) = run.parent.glob("*_why_*")

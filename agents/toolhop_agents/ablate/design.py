@@ -131,6 +131,8 @@ class Ablation(BaseModel):
         Raises:
             DesignError, LevelError, BadChoice: it cannot be played.
         """
+        if not all(self.levels):
+            raise DesignError("--levels has an empty level; name each, such as detailed,minimal")
         if len(self.levels) < 2:
             raise DesignError(
                 f"an ablation compares two levels or more, and is given {self.levels[0]} alone; "

@@ -7,7 +7,8 @@ both. Success rises if the interval of the paired difference is above 0: Tango's
 95 %. Of 8 continuations, 6 more have to be right.
 
 Continuations that are all alike count as one, as an agent that is deterministic gives no other:
-there success rises if the repaired one is right and the other is not.
+there success rises if the repaired one is right and the other is not. Fewer than 6 may be alike by
+chance, and show nothing.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ class Stage(StrEnum):
 
 CONFIDENCE = 1 - 0.05 / len(Stage)
 """Level of each interval."""
+LEAST = 6
+"""Fewest continuations that show a cause."""
 
 
 class Cause(StrEnum):
     """What the repairs of an episode show."""
 
     FIRST = "first divergence"
+    """Of those that the agent did not make good, unless it made all good."""
     NEXT = "next divergence"
     TOGETHER = "both together"
     """Neither repair alone makes success rise; the two together do."""
@@ -65,7 +69,8 @@ class Trial:
     @property
     def rises(self) -> bool:
         """Whether the repair makes success rise."""
-        return self.pairs[0] == (False, True) if self.identical else self.rise.low > 0
+        rises = self.pairs[0] == (False, True) if self.identical else self.rise.low > 0
+        return rises and len(self.pairs) >= LEAST
 
 
 def cause(repairs: int, trials: Mapping[Stage, Trial | None]) -> Cause:

@@ -28,7 +28,7 @@ from toolhop_agents.runs.manifest import folder_name
 from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import plain, say
-from toolhop_agents.why.cause import CONFIDENCE, Stage, Trial
+from toolhop_agents.why.cause import CONFIDENCE, LEAST, Stage, Trial
 from toolhop_agents.why.folder import REPAIRS, Lost, Repairs, State, jobs, lost_episodes
 from toolhop_env.measures import Unit
 from toolhop_env.messages import Origin
@@ -48,9 +48,8 @@ RUN_LIMITS = ("run_token_limit", "run_call_limit", "run_cost_limit", "run_time_l
 @click.command(context_settings={"show_default": True})
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--repair", is_flag=True, help="Play continuations with and without a repair.")
-@click.option("--continuations", type=Whole(min=2), default=8,
-              help="Continuations of each episode on each side; of an agent that is not "
-                   "deterministic at least 6.")
+@click.option("--continuations", type=Whole(min=LEAST), default=8,
+              help="Continuations of each episode on each side.")
 @click.option("--episode", "episodes", multiple=True, metavar="NAME",
               help="Only this episode, or those of this item.")
 @setting_option("certificates", default=None, show_default=False,
@@ -180,13 +179,13 @@ def _cost(lost: Sequence[Lost], continuations: int) -> str:
 
 
 def _print(lost: Sequence[Lost], *, as_json: bool) -> None:
-    """Print each lost episode: its first divergence, its repairs, and what they show."""
+    """Print each lost episode: its divergence, its repairs, and what they show."""
     if as_json:
         write_json([_to_json(episode) for episode in lost])
         return
     tried = any(episode.trials for episode in lost)
     numbers = ("as played", "repaired", f"{CONFIDENCE:.1%} interval") if tried else ()
-    texts = ("episode", "first divergence", "cause" if tried else "gold call")
+    texts = ("episode", "divergence", "cause" if tried else "gold call")
     table = table_of("Lost episodes", texts, ("turn", *numbers))
     for episode in lost:
         kind, turn = (episode.first.kind, str(episode.first.turn)) if episode.first else ("", "")

@@ -20,7 +20,7 @@ from toolhop_agents.runs.job import Job, resumed, settings_of
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit
-from toolhop_agents.why.cause import Cause, Stage, Trial, cause
+from toolhop_agents.why.cause import LEAST, Cause, Stage, Trial, cause
 from toolhop_agents.why.steps import Repair, branch, repairs_of
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmarks import named
@@ -83,7 +83,7 @@ class Lost:
     attempt: Attempt
     trace: Trace
     first: Divergence | None
-    """The first divergence, whether it can be repaired or not."""
+    """The divergence that is repaired first; without repairs, the first of all."""
     repairs: Sequence[Repair]
     trials: dict[Stage, Trial | None] = field(default_factory=dict)
     """The finished stages; None for one with nothing to repair."""
@@ -99,9 +99,10 @@ def arms(stage: Stage) -> tuple[str, str]:
     return f"{stage}-as-played", f"{stage}-repaired"
 
 
-def right(attempt: Attempt) -> bool:
-    """Whether an episode is right by the leading measure of its benchmark."""
-    return attempt.score is not None and named(attempt.benchmark).lead.holds(attempt.score)
+def right(attempt: Attempt) -> bool | None:
+    """Whether an episode is right by its benchmark's leading measure; None without a value."""
+    lead, score = named(attempt.benchmark).lead, attempt.score
+    return None if score is None or lead.of(score) is None else lead.holds(score)
 
 
 def lost_episodes(
@@ -110,18 +111,25 @@ def lost_episodes(
     """Return a run's items with their gold calls, and its scored episodes that are not right.
 
     Raises:
-        StoreError, ToolsError: a trace, the items or the certificates cannot be read.
+        StoreError, ToolsError: a trace, the items or the certificates cannot be read; or the
+            benchmark's leading measure does not say which episodes are right.
     """
     played: Sequence[Item] = store.items(last_wins=settings_of(store).last_wins).items
     if certificates is not None:
         played = with_certificates(played, certificates)
     items, lost = by_id(played), list[Lost]()
     for attempt in sorted(store.results(), key=lambda attempt: attempt.key):
-        binary = named(attempt.benchmark).lead.binary
-        if binary and attempt.score is not None and not right(attempt):
+        if not (lead := named(attempt.benchmark).lead).binary:
+            raise StoreError(
+                f"{store.folder} has no lost episodes to look at: {lead.heading}, the leading "
+                f"measure of {attempt.benchmark}, is not yes or no"
+            )
+        if right(attempt) is False:
             trace, item = store.trace(attempt), items[attempt.item]
             diverged = first_divergence(trace, item)
-            lost.append(Lost(attempt, trace, diverged.first, repairs_of(diverged, trace, item)))
+            repairs = repairs_of(diverged, trace, item)
+            first = repairs[0].divergence if repairs else diverged.first
+            lost.append(Lost(attempt, trace, first, repairs))
     return items, lost
 
 
@@ -135,7 +143,12 @@ class State:
             StoreError, ToolsError: something cannot be read, or the run was changed.
         """
         self.folder, self.repairs = folder, Repairs.read(folder)
-        self.run = RunStore.open(folder / self.repairs.run)
+        if not (path := folder / self.repairs.run).is_dir():
+            raise StoreError(
+                f"{folder} repairs the run {path}, which is not there; keep the run beside the "
+                "folder, and move both together"
+            )
+        self.run = RunStore.open(path)
         self.items, lost = lost_episodes(self.run, self.repairs.certificates)
         self.lost = [e for e in lost if e.attempt.episode in self.repairs.episodes]
         if len(self.lost) < len(self.repairs.episodes):
@@ -170,7 +183,7 @@ class State:
         (_, arm), both = arms(Stage.FIRST), dict[Key, Fork]()
         for key in keys:
             attempt = self._ended[arm][key]
-            if attempt.score is not None and not right(attempt):
+            if right(attempt) is False:
                 trace, item = self.stores[arm].trace(attempt), self.items[key.item]
                 diverged, after = first_divergence(trace, item), episode.repairs[0].turn
                 if later := repairs_of(diverged, trace, item, after=after):
@@ -183,14 +196,15 @@ class State:
         before, after = (self._ended.get(arm, {}) for arm in arms(stage))
         if not forks.keys() <= before.keys() & after.keys():
             return False
-        keys = [key for key in forks if before[key].score and after[key].score]
-        if not keys and forks:
+        ends = {key: (right(before[key]), right(after[key])) for key in forks}
+        keys = [key for key, both in ends.items() if None not in both]
+        if len(keys) < min(LEAST, len(forks)):
             return False
         texts = [
             {_said(self.stores[arm].trace(self._ended[arm][key])) for key in keys}
             for arm in arms(stage)
         ]
-        pairs = tuple((right(before[key]), right(after[key])) for key in keys)
+        pairs = tuple((bool(one), bool(other)) for one, other in map(ends.__getitem__, keys))
         identical = len(keys) > 1 and all(len(different) == 1 for different in texts)
         episode.trials[stage] = Trial(pairs, identical) if keys else None
         return True
