@@ -34,13 +34,13 @@ def options() -> Iterator[tuple[str, click.Option]]:
     """All flags of a model in the tree of commands, with their commands.
 
     The --timeout of `check` and `call` is a tool's. A folder that is resumed says whether there
-    is a model (`tests.agents.test_why`); every folder of made items has one.
+    is a model (`tests.agents.test_why`); every folder of made items has one. `align` writes for a
+    model to train, and its `sample` needs a model (`tests.agents.test_align`).
     """
     for path, flag in flags():
         named = any(word in flag.opts[0] for word in ABOUT_MODELS)
-        if path not in {"check", "call", "construct resume", "why"} and (
-            flag.name in GOES_WITH or named
-        ):
+        apart = path in {"check", "call", "construct resume", "why"} or path.startswith("align ")
+        if not apart and (flag.name in GOES_WITH or named):
             yield path, flag
 
 
