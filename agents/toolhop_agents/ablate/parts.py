@@ -68,10 +68,9 @@ def steps(ablation: Ablation) -> Levels:
     return found
 
 
-def options_of(ablation: Ablation) -> Options:
+def options_of(own: Ablation) -> Options:
     """Return how the pairs of an ablation are compared."""
-    power = ablation.continuations == 1
-    return Options(seed=ablation.base.seed, confidence=ablation.confidence, power=power)
+    return Options(seed=own.base.seed, confidence=own.confidence, power=own.continuations == 1)
 
 
 def part_effects(

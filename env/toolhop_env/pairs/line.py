@@ -51,7 +51,7 @@ class Options:
     resamples: int = 10_000
     confidence: float = 0.95
     power: bool = True
-    """Whether to state a minimum detectable difference, which knows items and no branches of them."""
+    """Whether to state a minimum detectable difference, which is for items, not for branches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,6 @@ class Line:
     """Whether `before` and `after` are means over `Measure.mean_of`, equally weighted; `gained`
     and `lost` still count pairs."""
     power: bool = True
-    """See `Options`."""
     adjusted: float | None = None
     """P-value after Holm's correction; None for a test that stands alone."""
 
