@@ -374,8 +374,7 @@ def _of_end(read: _Read, ending: Ending) -> Iterator[Divergence]:
     elif not chain.right and read.open:
         yield from _of_open(read)
     elif not chain.right:
-        given = f"the answer is {chain.given[:80]!r}, not {chain.answer!r}"
-        says = f"No step is known to be wrong; {given}."
+        says = f"No step is known to be wrong; answer {chain.given[:80]!r}, not {chain.answer!r}."
         yield at(_of_answer(read, chain), chain.given, says)
 
 

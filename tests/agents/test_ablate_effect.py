@@ -168,6 +168,31 @@ def test_a_lead_that_is_a_mean_has_no_shares_of_discordant_pairs() -> None:
     assert "grade goes from 5.00 to 3.56, a difference of -1.44 (95 % interval" in text
 
 
+@pytest.mark.parametrize("continuations", [1, 3])
+def test_no_minimum_detectable_difference_is_stated_for_several_continuations(
+    continuations: int,
+) -> None:
+    ablation = Ablation(prefix_levels=("detailed",), continuations=continuations)
+    arms = {"detailed": [one(n, n % 2 == 0, FAILED) for n in range(40)]}
+    if continuations > 1:
+        arms["detailed-then-detailed"] = branches_of(arms["detailed"], continuations)
+    minimal = [one(n, n % 3 == 0, FAILED) for n in range(40)]
+    arms["detailed-then-minimal"] = branches_of(minimal, continuations)
+    found = result(ablation, arms)
+    (row, *_) = found.rows
+    assert row.effect is not None
+    assert row.effect.pairs == 40 * continuations
+    assert (row.effect.detectable is None) == (continuations > 1)
+    console = Console(record=True, width=300)
+    print_result(console, ablation, found, most=0, full=True)
+    shown = console.export_text()
+    assert ("is often missed" in shown) == (continuations == 1)
+
+
+def branches_of(episodes: list[Attempt], number: int) -> list[Attempt]:
+    return [replace(each, epoch=n) for each in episodes for n in range(1, number + 1)]
+
+
 def test_continuations_are_pairs_within_a_fork_and_clustered_by_item() -> None:
     ablation = Ablation(prefix_levels=("detailed",), continuations=3)
     assert [arm.name for arm in ablation.arms] == [

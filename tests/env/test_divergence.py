@@ -230,7 +230,7 @@ def test_a_wrong_answer_does_not_prove_the_steps_right() -> None:
     """One step was done in the head, so that nobody knows whether it is right."""
     name = "wrong conclusion, a step in the head"
     found = only(first_divergence(played(*PLANTED[name][0]), item()))
-    assert found.evidence == "No step is known to be wrong; the answer is '70', not '69'."
+    assert found.evidence == "No step is known to be wrong; answer '70', not '69'."
 
 
 def test_without_a_certificate_the_words_say_less() -> None:

@@ -68,12 +68,16 @@ def steps(ablation: Ablation) -> Levels:
     return found
 
 
+def options_of(own: Ablation) -> Options:
+    """Return how the pairs of an ablation are compared."""
+    return Options(seed=own.base.seed, confidence=own.confidence, power=own.continuations == 1)
+
+
 def part_effects(
     ablation: Ablation, measure: Measure, arms: Arms, planned: int, leaks: Leaks = NO_LEAKS
 ) -> Sequence[PartEffect]:
     """Return the effect of each part that two of the levels differ by (`steps`)."""
-    options = Options(seed=ablation.base.seed, confidence=ablation.confidence)
-    compared = steps(ablation)
+    compared, options = steps(ablation), options_of(ablation)
     found = contrasts(ablation, arms, planned, compared) if compared else []
     chosen = [_chosen(ablation, found, levels) for levels in compared]
     effects = corrected([line(measure, [*pairs.values()], options) for pairs, _ in chosen])

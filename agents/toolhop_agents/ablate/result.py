@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from toolhop_agents.ablate.contrasts import Arms, Contrast, contrasts
 from toolhop_agents.ablate.design import Ablation
-from toolhop_agents.ablate.parts import NO_LEAKS, Leaks, PartEffect, part_effects
+from toolhop_agents.ablate.parts import NO_LEAKS, Leaks, PartEffect, options_of, part_effects
 from toolhop_agents.ablate.varied import ForkAt
 from toolhop_env.attempt import Attempt
 from toolhop_env.fork import Failure
@@ -130,7 +130,6 @@ def rows_of(
     ablation: Ablation, measures: Sequence[Measure], found: Sequence[Contrast]
 ) -> Iterator[Row]:
     """Yield the rows, with p-values corrected within each design, population and measure."""
-    options = Options(seed=ablation.base.seed, confidence=ablation.confidence)
     for design in ("forked", "independent"):
         for population in ("failed", "all"):
             chosen = [one for one in found if one.design == design]
@@ -140,7 +139,7 @@ def rows_of(
                 # Independent pairs do not depend on the prefix level.
                 chosen = list({(one.first, one.second): one for one in chosen}.values())
             for measure in measures:
-                yield from _table(chosen, population, measure, options)
+                yield from _table(chosen, population, measure, options_of(ablation))
 
 
 def _table(

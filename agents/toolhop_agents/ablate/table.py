@@ -243,7 +243,7 @@ def _cells(one: Line) -> tuple[str, ...]:
         interval(unit, one.low, one.high, digits=1),
         p_value(one.p_value),
         p_value(one.adjusted),
-        least if one.measure.binary else "-",
+        least if one.measure.binary and one.power else "-",
     )
 
 

@@ -7,8 +7,7 @@ both. Success rises if the interval of the paired difference is above 0: Tango's
 95 %. Of 8 continuations, 6 more have to be right.
 
 Continuations that are all alike count as one, as an agent that is deterministic gives no other:
-there success rises if the repaired one is right and the other is not. Fewer than 6 may be alike by
-chance, and show nothing.
+there success rises if the repaired one is right and the other is not. Fewer than 6 show nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ class Cause(StrEnum):
     """What the repairs of an episode show."""
 
     FIRST = "first divergence"
-    """Of those that the agent did not make good, unless it made all good."""
     NEXT = "next divergence"
     TOGETHER = "both together"
     """Neither repair alone makes success rise; the two together do."""

@@ -111,8 +111,7 @@ def lost_episodes(
     """Return a run's items with their gold calls, and its scored episodes that are not right.
 
     Raises:
-        StoreError, ToolsError: a trace, the items or the certificates cannot be read; or the
-            benchmark's leading measure does not say which episodes are right.
+        StoreError, ToolsError: a trace, items or certificates cannot be read; or none can be lost.
     """
     played: Sequence[Item] = store.items(last_wins=settings_of(store).last_wins).items
     if certificates is not None:
@@ -120,10 +119,8 @@ def lost_episodes(
     items, lost = by_id(played), list[Lost]()
     for attempt in sorted(store.results(), key=lambda attempt: attempt.key):
         if not (lead := named(attempt.benchmark).lead).binary:
-            raise StoreError(
-                f"{store.folder} has no lost episodes to look at: {lead.heading}, the leading "
-                f"measure of {attempt.benchmark}, is not yes or no"
-            )
+            said = f"{lead.heading} of {attempt.benchmark} is not yes or no"
+            raise StoreError(f"{store.folder} has no lost episodes to look at, as {said}")
         if right(attempt) is False:
             trace, item = store.trace(attempt), items[attempt.item]
             diverged = first_divergence(trace, item)
@@ -144,10 +141,7 @@ class State:
         """
         self.folder, self.repairs = folder, Repairs.read(folder)
         if not (path := folder / self.repairs.run).is_dir():
-            raise StoreError(
-                f"{folder} repairs the run {path}, which is not there; keep the run beside the "
-                "folder, and move both together"
-            )
+            raise StoreError(f"{path} is missing: {folder} needs this run beside it; move both")
         self.run = RunStore.open(path)
         self.items, lost = lost_episodes(self.run, self.repairs.certificates)
         self.lost = [e for e in lost if e.attempt.episode in self.repairs.episodes]
@@ -196,15 +190,14 @@ class State:
         before, after = (self._ended.get(arm, {}) for arm in arms(stage))
         if not forks.keys() <= before.keys() & after.keys():
             return False
-        ends = {key: (right(before[key]), right(after[key])) for key in forks}
-        keys = [key for key, both in ends.items() if None not in both]
+        keys = [key for key in forks if None not in (right(before[key]), right(after[key]))]
         if len(keys) < min(LEAST, len(forks)):
             return False
         texts = [
             {_said(self.stores[arm].trace(self._ended[arm][key])) for key in keys}
             for arm in arms(stage)
         ]
-        pairs = tuple((bool(one), bool(other)) for one, other in map(ends.__getitem__, keys))
+        pairs = tuple((bool(right(before[key])), bool(right(after[key]))) for key in keys)
         identical = len(keys) > 1 and all(len(different) == 1 for different in texts)
         episode.trials[stage] = Trial(pairs, identical) if keys else None
         return True

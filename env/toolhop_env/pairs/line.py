@@ -50,6 +50,8 @@ class Options:
     seed: int = 0
     resamples: int = 10_000
     confidence: float = 0.95
+    power: bool = True
+    """Whether to state a minimum detectable difference, which is for items, not for branches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Line:
     balanced: bool = False
     """Whether `before` and `after` are means over `Measure.mean_of`, equally weighted; `gained`
     and `lost` still count pairs."""
+    power: bool = True
     adjusted: float | None = None
     """P-value after Holm's correction; None for a test that stands alone."""
 
@@ -123,7 +126,7 @@ class Line:
         It is the smallest difference that this number of items, with this share of discordant
         pairs, shows at the 0.05 level in four of five studies.
         """
-        if self.gained is None or self.lost is None or self.balanced:
+        if self.gained is None or self.lost is None or self.balanced or not self.power:
             return None
         found = _detectable(self.items, (self.gained + self.lost) / self.pairs)
         return found if math.isfinite(found) else None
@@ -230,6 +233,7 @@ def _binary(measure: Measure, values: Clustered, options: Options) -> Line:
         test=Method.MCNEMAR if shares.one_each else Method.PERMUTATION,
         gained=found.gained,
         lost=found.lost,
+        power=options.power,
     )
 
 
