@@ -134,7 +134,9 @@ def sizes(path: Path) -> dict[str, int]:
         for text in file:
             with suppress(*_NO_LINE):  # the header, or a line truncated by a kill
                 line = json.loads(text)
-                found[line["attempt"]["file"]] = int(line["size"])
+                name, size = line["attempt"]["file"], int(line["size"])
+                if isinstance(name, str):
+                    found[name] = size
     return found
 
 
