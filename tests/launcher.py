@@ -69,7 +69,7 @@ class Launched(subprocess.Popen[str]):
             stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, text=True,
         )  # fmt: skip
 
-    def _execute_child(self, *given: Any) -> None:  # noqa: ANN401 -- as `Popen` has it
+    def _execute_child(self, *given: Any) -> None:
         """Have the server fork it, in the place of a fork and an exec here."""
         stdin, _, _, stdout, _, stderr = ends = given[10:16]
         self._status, theirs = os.pipe()

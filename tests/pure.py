@@ -97,7 +97,7 @@ class Pure:
             raise left from None
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:  # noqa: ANN401 -- a generator
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """What a test that left this process came to, whatever it made of the exception.
 
         A fixture of a whole module raises what it raised first again, for each test.

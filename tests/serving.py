@@ -72,7 +72,7 @@ class Server(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 -- as socketserver types it
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Show what a test's own function raised; a client that hung up is not news."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)

@@ -290,7 +290,7 @@ def write_lines(path: Path, values: Sequence[Any]) -> None:
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
 
 
-def keys_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401
+def keys_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Paths of everything in a value, the first of each list."""
     if path:
         yield path
@@ -311,7 +311,7 @@ def places_in(values: Sequence[Any]) -> list[tuple[int, tuple[Any, ...]]]:
     return [*found.values()]
 
 
-def put(value: Any, path: Sequence[Any], new: Any) -> Any:  # noqa: ANN401
+def put(value: Any, path: Sequence[Any], new: Any) -> Any:
     """The value with another in a place of it."""
     if not path:
         return new

@@ -31,7 +31,7 @@ def tool(name: str, source: str, properties: dict[str, Any], required: list[str]
     return Tool(ToolSchema(name, f"The {name} tool.", schema), Program(source, name))
 
 
-def hop(question: str, answer: str, made: Tool, **arguments: Any) -> Hop:  # noqa: ANN401
+def hop(question: str, answer: str, made: Tool, **arguments: Any) -> Hop:
     return Hop(question, answer, made, GoldCall(arguments, "written"))
 
 

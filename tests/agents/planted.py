@@ -40,7 +40,7 @@ KINDS = ("made_up", "wrong_value", "wrong_tool", "malformed", "skip")
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 
 
-def _tool(name: str, source: str, **properties: Any) -> Tool:  # noqa: ANN401
+def _tool(name: str, source: str, **properties: Any) -> Tool:
     return tool(name, source, properties, [*properties])
 
 
@@ -188,7 +188,7 @@ class Planted:
         return Reply(calls=(RawCall(f"call_{number}", tool_, json.dumps(arguments)),))
 
 
-def _in_chain(heard: _Heard) -> Any:  # noqa: ANN401
+def _in_chain(heard: _Heard) -> Any:
     make = chain if heard.name.startswith("chain") else branches
     item = make(int(heard.name.rpartition("-")[2]), "")
     gold = {one.tool.name: one.gold.arguments for one in item.hops if one.gold}

@@ -69,7 +69,7 @@ CHAT_FIRST: Items = (
 CHAT_MORE: Body = {"role": "user", "content": MORE}
 
 
-def chat(**message: Any) -> Body:  # noqa: ANN401 - JSON of any shape
+def chat(**message: Any) -> Body:
     """A response of chat completions (openai/types/chat/chat_completion.py)."""
     finish = "tool_calls" if message.get("tool_calls") else "stop"
     usage = {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
@@ -78,7 +78,7 @@ def chat(**message: Any) -> Body:  # noqa: ANN401 - JSON of any shape
             "choices": [choice], "usage": usage}  # fmt: skip
 
 
-def chat_call(identity: str, arguments: str, **more: Any) -> Body:  # noqa: ANN401 - JSON of any shape
+def chat_call(identity: str, arguments: str, **more: Any) -> Body:
     """openai/types/chat/chat_completion_message_function_tool_call.py."""
     function = {"name": "look", "arguments": arguments}
     return {"id": identity, "type": "function", "function": function, **more}
@@ -88,7 +88,7 @@ def chat_result(identity: str, number: int) -> Body:
     return {"role": "tool", "tool_call_id": identity, "content": f"result {number}"}
 
 
-def chat_said(**message: Any) -> Body:  # noqa: ANN401 - JSON of any shape
+def chat_said(**message: Any) -> Body:
     return {"role": "assistant", **message}
 
 
@@ -142,7 +142,7 @@ def response(*output: Body) -> Body:
             "usage": usage}  # fmt: skip
 
 
-def reasoning(number: int, *summary: str, **more: Any) -> Body:  # noqa: ANN401 - JSON of any shape
+def reasoning(number: int, *summary: str, **more: Any) -> Body:
     """response_reasoning_item.py: "Be sure to include these items in your `input`"."""
     parts = [{"type": "summary_text", "text": text} for text in summary]
     return {"type": "reasoning", "id": f"rs_{number}", "summary": parts,
@@ -155,7 +155,7 @@ def function_call(identity: str, arguments: str) -> Body:
             "arguments": arguments, "status": "completed"}  # fmt: skip
 
 
-def message(identity: str, text: str, **more: Any) -> Body:  # noqa: ANN401 - JSON of any shape
+def message(identity: str, text: str, **more: Any) -> Body:
     """response_output_message.py; `phase`: "preserve and resend phase on all messages"."""
     part = {"type": "output_text", "text": text, "annotations": []}
     return {"type": "message", "id": identity, "role": "assistant", "status": "completed",
@@ -305,7 +305,7 @@ def thought_part(words: str) -> Body:
     return {"text": words, "thought": True}
 
 
-def call_part(q: str, *, spelt: str = "functionCall", **more: Any) -> Body:  # noqa: ANN401 - JSON of any shape
+def call_part(q: str, *, spelt: str = "functionCall", **more: Any) -> Body:
     """A call; `thoughtSignature` stands at the first of those made in parallel
     (prompt_templates/factory.py, convert_to_gemini_tool_call_invoke).
     """

@@ -41,7 +41,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     return dataset
 
 
-def told(*flags: str) -> Any:  # noqa: ANN401
+def told(*flags: str) -> Any:
     keep = {key: value for key, value in os.environ.items() if not key.startswith("TOOLHOP")}
     done = toolhop("ablate", *flags, env={**keep, "OPENAI_API_KEY": "none"})
     assert "Traceback" not in done.stderr, done.stderr

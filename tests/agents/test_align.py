@@ -57,14 +57,14 @@ def italy() -> Item:
         replace(item.hops[1], question="How many people live in Rome?", answer="2748109",
                 tool=people, gold=GoldCall({"city": "Rome"}, "written")),
     )  # fmt: skip
-    label: Any = {**dict(item.gold[FIELD]), "family": "italy"}  # type: ignore[arg-type]
+    label: Any = {**dict(item.gold[FIELD]), "family": "italy"}  # type: ignore[arg-type]  # a gold is JSON
     return replace(
         item, id="italy-plain", question="What number of persons has the Italian capital?",
         answer="2748109", hops=hops, domain="e", gold={FIELD: label},
     )  # fmt: skip
 
 
-def command(*arguments: str) -> Any:  # noqa: ANN401
+def command(*arguments: str) -> Any:
     done = toolhop("align", *arguments, "--sandbox", "process")
     assert done.returncode == 0, done.stderr
     return done
@@ -219,7 +219,7 @@ def test_tokens_that_a_server_returns_are_kept_but_not_in_traces() -> None:
     reply = reply_from_wire(body)
     assert reply.tokens == ReplyTokens((1, 2, 3), (5, 6))
     assert to_line(Replied(1, reply)) == to_line(Replied(1, replace(reply, tokens=None)))
-    body["choices"][0]["token_ids"] = ["5"]  # type: ignore[index]
+    body["choices"][0]["token_ids"] = ["5"]  # type: ignore[index]  # a body is JSON
     assert reply_from_wire(body).tokens is None
 
 
@@ -390,7 +390,7 @@ def test_a_family_in_both_splits_is_refused(chats: Path) -> None:
     assert any("its family" in one for one in refused([*train, moved], chats))
 
 
-def told(**changes: Any) -> Item:  # noqa: ANN401
+def told(**changes: Any) -> Item:
     """A held-out item that shares nothing with Norway's but what is given."""
     return replace(italy(), **changes)
 

@@ -29,7 +29,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def perturb(certificates: str, out: Path, *more: str, into: str = INTO) -> Any:  # noqa: ANN401
+def perturb(certificates: str, out: Path, *more: str, into: str = INTO) -> Any:
     return command.toolhop(
         "perturb", "--data", "builtin", "--sandbox", "process", "--sample-id", "film-1",
         "--certificates", certificates, "--into", into, "--out", str(out), *more,

@@ -68,7 +68,7 @@ def play(tmp_path_factory: pytest.TempPathFactory) -> Play:
     data = written(folder / "items.json", items())
     done: dict[str, Path] = {}
 
-    def played(again: int = 0, **settings: Any) -> Path:  # noqa: ANN401
+    def played(again: int = 0, **settings: Any) -> Path:
         asked = {"data": data, "turn_limit": 20, "sandbox": "process", **settings}
         key = f"{again} {sorted(asked.items())}"
         if key not in done:

@@ -51,12 +51,12 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none-is-needed")
 
 
-def settings(address: str, script: str = "honest", **more: Any) -> Settings:  # noqa: ANN401 -- a test passes settings of many types
+def settings(address: str, script: str = "honest", **more: Any) -> Settings:
     plain = {"sandbox": "process", "least_yield": 0.0, "examples": 20, "base_url": address}
     return Settings(model=f"openai/{script}", **{**plain, **more})
 
 
-def read_by(address: str, *readers: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 -- as above
+def read_by(address: str, *readers: str, **more: Any) -> dict[str, Any]:
     names = readers or READERS
     return {"readers": names, "reader_base_url": (address,) * len(names), "wording": 0, **more}
 

@@ -44,7 +44,7 @@ def served() -> Iterator[None]:
         yield
 
 
-def settings(model: str, **more: Any) -> NestSettings:  # noqa: ANN401 -- a test passes settings of many types
+def settings(model: str, **more: Any) -> NestSettings:
     return NestSettings(**{"model": model, "least_yield": 0.0, **SERVED, **more})
 
 

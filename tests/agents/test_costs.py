@@ -224,7 +224,7 @@ def test_a_model_is_asked_once_and_a_full_disk_loses_no_reply(tmp_path: Path) ->
         name = "counting"
         asked = 0
 
-        async def reply(self, messages: Any, tools: Any) -> Reply:  # noqa: ANN401 -- not looked at
+        async def reply(self, messages: Any, tools: Any) -> Reply:
             self.asked += 1
             return Reply("16", usage=Usage(7, 1))
 

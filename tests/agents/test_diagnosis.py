@@ -46,7 +46,7 @@ def episode(
     return finished(*calls, text=said, **{**names, "agent": agent, **changes})
 
 
-def right(number: int, **changes: Any) -> Trace:  # noqa: ANN401 -- fields of `started`
+def right(number: int, **changes: Any) -> Trace:
     """Solved as it should be."""
     return episode(number, called("born", "1815"), called("minus", 36), **changes)
 

@@ -167,7 +167,7 @@ def test_the_turns_of_a_fork_are_copied_context_and_those_of_a_replaced_attempt_
 
 
 def test_what_an_attempt_keeps_of_the_one_it_replaces_is_its_own() -> None:
-    def attempt(number: int, parent: str, turns: int, item: str = "i1") -> Any:  # noqa: ANN401 -- small
+    def attempt(number: int, parent: str, turns: int, item: str = "i1") -> Any:
         change = {"episode": f"{item}_a{number}", "attempt": number, "item": item}
         return attempt_of(Trace((started(**change, parent=parent, prefix_turns=turns),)))
 
@@ -181,7 +181,7 @@ def test_what_an_attempt_keeps_of_the_one_it_replaces_is_its_own() -> None:
 
 
 def _without(*path: str | int) -> Callable[[Any], None]:
-    def change(plain: Any) -> None:  # noqa: ANN401 -- any part of a JSON document
+    def change(plain: Any) -> None:
         *parents, last = path
         for part in parents:
             plain = plain[part]
@@ -191,7 +191,7 @@ def _without(*path: str | int) -> Callable[[Any], None]:
 
 
 def _with(value: object, *path: str | int) -> Callable[[Any], None]:
-    def change(plain: Any) -> None:  # noqa: ANN401 -- any part of a JSON document
+    def change(plain: Any) -> None:
         *parents, last = path
         for part in parents:
             plain = plain[part]

@@ -51,13 +51,13 @@ def flags(certificates: str, folder: Path, *more: str) -> tuple[str, ...]:
     return (*own, "--log-dir", str(folder), *more)
 
 
-def answer(*arguments: str) -> Any:  # noqa: ANN401 -- whatever it says
+def answer(*arguments: str) -> Any:
     done = toolhop(*arguments)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def timeless(said: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+def timeless(said: Any) -> list[dict[str, Any]]:
     return [
         {name: value for name, value in one.items() if name != "wall_s"}
         for one in said["summaries"]

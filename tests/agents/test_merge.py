@@ -44,7 +44,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Sequence[RunStore]:
     return [played(folder, shard=(number, 3)) for number in (1, 2, 3)]
 
 
-def timeless(value: Any) -> Any:  # noqa: ANN401 -- JSON of any shape
+def timeless(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: timeless(entry) for key, entry in value.items() if key not in TIMES}
     return [timeless(one) for one in value] if isinstance(value, list) else value

@@ -151,7 +151,7 @@ async def open_room(room: Room) -> AsyncIterator[Room]:
         room.open = False
 
 
-def no_room(given: object) -> Any:  # noqa: ANN401 -- see `host.Opening`
+def no_room(given: object) -> Any:
     raise SandboxUnavailable("no engine", fix="start it")
 
 

@@ -424,7 +424,7 @@ def test_a_lost_sandbox_is_tried_again_and_then_told(tmp_path: Path) -> None:
     lost = iter([True, False, False, False, True, False, True])
     left = iter(given)
 
-    def answer(*_: object) -> Any:  # noqa: ANN401 -- an outcome
+    def answer(*_: object) -> Any:
         if next(lost):
             raise SandboxFault("gone")
         return next(left)
@@ -439,7 +439,7 @@ def test_a_lost_sandbox_is_tried_again_and_then_told(tmp_path: Path) -> None:
 def test_a_sandbox_that_cannot_be_had_ends_the_whole(tmp_path: Path) -> None:
     store = inline(tmp_path)
 
-    def broken(*_: object) -> Any:  # noqa: ANN401 -- never an outcome
+    def broken(*_: object) -> Any:
         raise SandboxUnavailable("no more", fix="none")
 
     with pytest.raises(SandboxUnavailable):

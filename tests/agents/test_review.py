@@ -330,7 +330,7 @@ class Client:
     def close(self) -> None:
         self.connection.close()
 
-    def __call__(self, path: str, form: Any = None, **headers: str) -> tuple[int, str]:  # noqa: ANN401 -- a form or text
+    def __call__(self, path: str, form: Any = None, **headers: str) -> tuple[int, str]:
         method = "GET" if form is None else "POST"
         body = urlencode(form) if isinstance(form, dict) else form
         self.connection.request(method, path, body, headers)

@@ -68,7 +68,7 @@ class Collector(Server):
         return found
 
 
-def _value(value: Any) -> Any:  # noqa: ANN401 -- a message of a generated class
+def _value(value: Any) -> Any:
     kind = value.WhichOneof("value")
     found = getattr(value, kind)
     return [_value(one) for one in found.values] if kind == "array_value" else found

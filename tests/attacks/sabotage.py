@@ -126,7 +126,7 @@ class Bench:
     canaries: dict[str, str] = field(default_factory=dict)
 
     @property
-    def worker(self) -> Any:  # noqa: ANN401 -- its process or its container is what is asked for
+    def worker(self) -> Any:
         """The worker of the session; a probe may have opened others."""
         session: Any = self.session
         return session._worker

@@ -25,8 +25,6 @@ from toolhop_sandbox.docker import hardening, meeting
 from toolhop_sandbox.outcome import Outcome, Returned
 from toolhop_sandbox.worker import landlock, lockdown, seccomp
 
-# ruff: noqa: ANN401 -- what is patched may be anything
-
 
 @dataclass(frozen=True, slots=True)
 class Step:

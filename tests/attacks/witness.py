@@ -19,8 +19,6 @@ from toolhop_sandbox.outcome import Outcome
 from toolhop_sandbox.standbys import Loadable, Standby
 from toolhop_sandbox.worker import wire
 
-# ruff: noqa: ANN401 -- what is passed on may be anything
-
 
 @dataclass(frozen=True, slots=True)
 class Ran:

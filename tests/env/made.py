@@ -48,7 +48,7 @@ def chain(answer: str = "36", hops: Sequence[tuple[str, str]] = HOPS) -> JSON:
     return {"answer": answer, "hops": [{"tool": tool, "answer": said} for tool, said in hops]}
 
 
-def started(**changes: Any) -> Started:  # noqa: ANN401 -- fields of `Started`, and those of `chain`
+def started(**changes: Any) -> Started:
     gold = {name: changes.pop(name) for name in ("answer", "hops") if name in changes}
     fields: dict[str, Any] = {
         "episode": "e1",
@@ -116,7 +116,7 @@ def count(score: Score, measure: str) -> float:
     return parts[0]
 
 
-def attempt(item: str = "i1", verdict: Verdict | None = None, **changes: Any) -> Attempt:  # noqa: ANN401 -- fields of `Attempt`
+def attempt(item: str = "i1", verdict: Verdict | None = None, **changes: Any) -> Attempt:
     """An attempt at an episode of ToolHop's, by default errored."""
     fields: dict[str, Any] = {
         "episode": item,
@@ -134,7 +134,7 @@ def attempt(item: str = "i1", verdict: Verdict | None = None, **changes: Any) ->
     return Attempt(**fields | changes)
 
 
-def scored(benchmark: str, item: str, mode: str, values: Values, **changes: Any) -> Attempt:  # noqa: ANN401 -- fields of `Attempt`
+def scored(benchmark: str, item: str, mode: str, values: Values, **changes: Any) -> Attempt:
     """An attempt of a benchmark with these values; those of its other measures are None."""
     one = score(finished(called("born", 1815), called("minus", 36)))
     assert isinstance(one, Score)

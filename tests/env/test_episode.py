@@ -63,7 +63,7 @@ def test_the_trace_says_what_is_played() -> None:
     assert (started.benchmark, started.gold) == ("toolhop", gold)
     assert isinstance(gold, dict)
     hop = {"tool": "length", "answer": "4", "arguments": {"text": "Oslo"}}
-    assert (gold["answer"], gold["hops"][1]) == ("16", hop)  # type: ignore[index]
+    assert (gold["answer"], gold["hops"][1]) == ("16", hop)  # type: ignore[index]  # a gold is JSON
 
 
 def test_a_prompt_replaces_the_question() -> None:

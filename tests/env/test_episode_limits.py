@@ -21,7 +21,7 @@ from toolhop_env.trace import (
 from toolhop_sandbox.base import Program
 
 
-def limited(**limits: Any) -> Setting:  # noqa: ANN401
+def limited(**limits: Any) -> Setting:
     return Setting(limits=EpisodeLimits(**limits))
 
 

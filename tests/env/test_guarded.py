@@ -23,7 +23,7 @@ TRACE = finished()
 GOOD = {"paid": (1, 1), "points": (2.5, 2)}
 
 
-def benchmark(**changes: Any) -> Benchmark:  # noqa: ANN401 -- fields of it and of its groups
+def benchmark(**changes: Any) -> Benchmark:
     shop = Benchmark("shop", "1", ("buy",), MEASURES, lambda item: {}, lambda trace, answers: GOOD)
     for name, value in changes.items():
         groups = [one for one in ("presentation", "judging", "grouping")
@@ -33,7 +33,7 @@ def benchmark(**changes: Any) -> Benchmark:  # noqa: ANN401 -- fields of it and 
     return shop
 
 
-def raising(*_: object) -> Any:  # noqa: ANN401 -- stands for any of the functions
+def raising(*_: object) -> Any:
     raise KeyError("price")
 
 

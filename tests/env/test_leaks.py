@@ -21,7 +21,7 @@ from toolhop_sandbox.outcome import Died, Outcome, OutOfMemory, Raised, Returned
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 
 
-def tool(name: str, **properties: Any) -> Tool:  # noqa: ANN401 -- a schema of any form
+def tool(name: str, **properties: Any) -> Tool:
     schema: dict[str, Any] = {"type": "object", "properties": properties, "required": [*properties]}
     return Tool(ToolSchema(name, f"The {name} tool.", schema), Program(f"def {name}(): ...", name))
 
@@ -70,7 +70,7 @@ def audited(
 
 
 def returned(value: object, **json_options: bool) -> Returned:
-    return Returned(json.dumps(value, **json_options))  # type: ignore[arg-type]
+    return Returned(json.dumps(value, **json_options))  # type: ignore[arg-type]  # options of many types
 
 
 ARGUMENT, RESULT, VALUE = Leak

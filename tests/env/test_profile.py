@@ -21,7 +21,7 @@ from toolhop_tools.errors import BadChoice
 RIGHT, WRONG = "<answer>36</answer>", "<answer>35</answer>"
 
 
-def played(item: str, text: str = RIGHT, *, failed: bool = False, **changes: Any) -> Trace:  # noqa: ANN401
+def played(item: str, text: str = RIGHT, *, failed: bool = False, **changes: Any) -> Trace:
     """An episode with two calls of `born`, of which the first may fail."""
     error = ErrorCode.RAISED if failed else None
     return finished(

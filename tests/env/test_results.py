@@ -29,7 +29,7 @@ def tool(name: str, properties: dict[str, object], *required: str) -> Tool:
     body = f"    if {next(iter(properties))} == 'bad': raise ValueError\n    return 7\n"
     source = f"def {name}({arguments}):\n{body}"
     schema = {"type": "object", "properties": properties, "required": [*required]}
-    return Tool(ToolSchema(name, "A tool.", schema), Program(source, name))  # type: ignore[arg-type]
+    return Tool(ToolSchema(name, "A tool.", schema), Program(source, name))  # type: ignore[arg-type]  # a schema is JSON
 
 
 FIRST = tool("first", {"text": STRING, "count": NUMBER}, "text", "count")
@@ -109,7 +109,7 @@ def test_the_instruction_asks_for_a_tool_that_takes_free_text_if_there_is_one() 
     found = results_of("injected", [SECOND, FIRST, choice], DIGEST).injection
     assert found is not None
     assert (found.tool, found.argument) == ("second", "text")
-    assert found.marker != results_of("injected", [SECOND], "another").injection.marker  # type: ignore[union-attr]
+    assert found.marker != results_of("injected", [SECOND], "another").injection.marker  # type: ignore[union-attr]  # it injects
 
 
 def second(text: str) -> RawCall:

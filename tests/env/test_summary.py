@@ -30,7 +30,7 @@ SCORE = score(finished(called("born", 1815), called("minus", 36)))
 CONDUCTED = {one.name for one in fields(Conduct)}
 
 
-def one(item: str = "i", **changes: Any) -> Attempt:  # noqa: ANN401
+def one(item: str = "i", **changes: Any) -> Attempt:
     """An attempt; fields of `Attempt` and `Conduct` can be changed, and what is true or false."""
     assert isinstance(SCORE, Score)
     conduct = {name: changes.pop(name) for name in list(changes) if name in CONDUCTED}

@@ -107,7 +107,7 @@ class Published:
         self.wanted = self.case["official"][option]
         self.soft = option == "soft"
 
-    def values(self, item: str, level: int, text: str, wanted: Any) -> Values:  # noqa: ANN401 -- JSON
+    def values(self, item: str, level: int, text: str, wanted: Any) -> Values:
         played = trace(self.items[item], LEVELS[level - 1], text)
         scores = wanted.get("scorers") if isinstance(wanted, dict) else None
         return score(played, answers_for(played, scores) if scores else {})

@@ -27,7 +27,7 @@ G1, G2 = "G1_instruction", "G2_category"
 UNMATCHED = f"{G1}_with_unmatched_tools"
 
 
-def of_sets(values: Mapping[str, Sequence[float | None]], **more: Any) -> list[Attempt]:  # noqa: ANN401
+def of_sets(values: Mapping[str, Sequence[float | None]], **more: Any) -> list[Attempt]:
     """Rows of RelyToolBench: by set whether each passes; None where a judge is open."""
     return [
         scored(

@@ -37,7 +37,7 @@ def read(path: Path) -> Trace:
         return from_lines(file)
 
 
-def plain(value: object) -> Any:  # noqa: ANN401 -- any JSON
+def plain(value: object) -> Any:
     return json.loads(json.dumps(value))
 
 

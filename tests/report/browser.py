@@ -81,10 +81,10 @@ class Page:
         entries: list[dict[str, Any]] = self.driver.get_log(kind)  # type: ignore[no-untyped-call]
         return entries
 
-    def js(self, script: str, *values: object) -> Any:  # noqa: ANN401 -- any JSON value
+    def js(self, script: str, *values: object) -> Any:
         return self.driver.execute_script(script, *values)
 
-    def until(self, script: str) -> Any:  # noqa: ANN401 -- any JSON value
+    def until(self, script: str) -> Any:
         """Wait until a script returns something true."""
         return WebDriverWait(self.driver, WAIT_S, 0.05).until(lambda _: self.js(script))
 

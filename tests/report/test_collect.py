@@ -27,7 +27,7 @@ from toolhop_env.summary import summarize
 from toolhop_env.trace import Ending
 
 
-def unpacked(text: str) -> Any:  # noqa: ANN401 -- any JSON value
+def unpacked(text: str) -> Any:
     return json.loads(zlib.decompress(base64.b64decode(text)))
 
 
@@ -35,7 +35,7 @@ def report_on(*folders: Path) -> Report:
     return collect(open_sources(folders))
 
 
-def only(values: Any) -> Any:  # noqa: ANN401 -- any JSON value
+def only(values: Any) -> Any:
     """The one value of a list."""
     (value,) = values
     return value
@@ -53,7 +53,7 @@ def rows(report: Report) -> dict[str, dict[str, Any]]:
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )
 )
-def test_packing_loses_nothing_and_holds_no_markup(value: Any) -> None:  # noqa: ANN401 -- any
+def test_packing_loses_nothing_and_holds_no_markup(value: Any) -> None:
     text = packed(value)
     assert unpacked(text) == value
     assert re.fullmatch(r"[A-Za-z0-9+/=]+", text)

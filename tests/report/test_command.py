@@ -26,7 +26,7 @@ def report(*arguments: object) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def data_of(page: Path) -> Any:  # noqa: ANN401 -- any JSON value
+def data_of(page: Path) -> Any:
     block = re.search(r'id="report">([^<]*)<', page.read_text(encoding="utf-8"))
     assert block is not None
     return json.loads(zlib.decompress(base64.b64decode(block[1])))

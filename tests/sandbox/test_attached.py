@@ -182,7 +182,7 @@ def test_auto_attaches_where_the_mounted_socket_is_not_there(
     """As in a virtual machine: the engine mounts a folder of its own under that path."""
     real = DockerEngine._create
 
-    def elsewhere(self: DockerEngine, client: Any, way: Path | Tunnel) -> str:  # noqa: ANN401 -- docker's own
+    def elsewhere(self: DockerEngine, client: Any, way: Path | Tunnel) -> str:
         return real(self, client, way / "elsewhere" if isinstance(way, Path) else way)
 
     monkeypatch.setattr(DockerEngine, "_create", elsewhere)

@@ -112,7 +112,7 @@ def test_sessions_at_once_are_started_a_few_at_a_time(engine: None) -> None:
     lock = threading.Lock()
 
     class Counted(DockerEngine):
-        def _run(self, client: Any, way: Path | Tunnel) -> str:  # noqa: ANN401 -- docker's own
+        def _run(self, client: Any, way: Path | Tunnel) -> str:
             nonlocal at_once, most
             with lock:
                 at_once += 1
@@ -192,7 +192,7 @@ def test_a_folder_that_the_engine_does_not_see_is_told(
 ) -> None:
     real = DockerEngine._create
 
-    def elsewhere(self: DockerEngine, client: Any, folder: Path) -> str:  # noqa: ANN401 -- docker's own
+    def elsewhere(self: DockerEngine, client: Any, folder: Path) -> str:
         return real(self, client, folder / "elsewhere")
 
     monkeypatch.setattr(DockerEngine, "_create", elsewhere)
@@ -256,7 +256,7 @@ def test_an_image_that_was_cleared_away_is_made_again(
     real = DockerEngine._create
     failed: list[int] = []
 
-    def gone_once(self: DockerEngine, client: Any, folder: Path) -> str:  # noqa: ANN401 -- docker's own
+    def gone_once(self: DockerEngine, client: Any, folder: Path) -> str:
         if not failed:
             failed.append(1)
             raise ImageNotFound("no such image")

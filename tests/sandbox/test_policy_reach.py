@@ -18,8 +18,6 @@ from toolhop_sandbox.worker.policy.modules import curated
 from toolhop_sandbox.worker.policy.names import INNER, is_private
 from toolhop_sandbox.worker.policy.templates import template_problem
 
-# ruff: noqa: ANN401 -- the walk meets any object
-
 INSTANCES = """
 import re, json, decimal, fractions, random, string, datetime, calendar, collections, csv, io
 import functools, itertools, operator, statistics, textwrap, difflib, typing, enum, dataclasses

@@ -29,7 +29,7 @@ def inputs(item: str, domain: str, stage: str, hop: int = 0) -> dict[str, Any]:
     return {"item": item, "domain": domain, "stage": stage, "hop": hop, **call}
 
 
-def function(code: str, name: str, facts: dict[str, Any]) -> Any:  # noqa: ANN401 -- what a script defines
+def function(code: str, name: str, facts: dict[str, Any]) -> Any:
     names: dict[str, Any] = {"RECORDS": facts.get("records")}
     exec(code, names)  # noqa: S102 -- the study's own code
     return names[name]

@@ -322,7 +322,7 @@ def test_more_ballots_than_votes_are_refused() -> None:
 # -- the file and the claims -----------------------------------------------------------------------
 
 
-def reading(**more: Any) -> ItemReading:  # noqa: ANN401 -- fields of a reading
+def reading(**more: Any) -> ItemReading:
     ballots = (Ballot("m", 1, AGREE, "", (1, 2)), Ballot("m", 2, BREAK, "step 2", (1,)))
     fields = {"item": "a", "digest": "d", "certificate": "c", "readers": {"models": ["m"]}}
     return ItemReading(

@@ -186,7 +186,7 @@ def test_a_result_of_another_form_has_no_answer_there() -> None:
     ),
     st.text(max_size=12),
 )
-def test_whatever_is_judged_can_be_read_back(result: Any, gold: str) -> None:  # noqa: ANN401
+def test_whatever_is_judged_can_be_read_back(result: Any, gold: str) -> None:
     value = read_result(json.dumps(result))
     found = judge(gold, value, {})
     if found is not None:

@@ -39,7 +39,7 @@ def written(folder: Path, rows: object, name: str = "G1_instruction.json") -> Pa
     return path
 
 
-def read(folder: Path, rows: object, **options: Any) -> Survey:  # noqa: ANN401 -- of `Options`
+def read(folder: Path, rows: object, **options: Any) -> Survey:
     return survey(written(folder, rows), Options(**options))
 
 

@@ -372,7 +372,7 @@ def test_labels_hold_as_they_were_made(family: Family) -> None:
     assert [problem for one in family.members for problem in problems(one)] == []
 
 
-def _label(**changes: Any) -> Callable[[Labelled], Labelled]:  # noqa: ANN401 -- of `Label`
+def _label(**changes: Any) -> Callable[[Labelled], Labelled]:
     return lambda one: replace(one, label=replace(one.label, **changes))
 
 

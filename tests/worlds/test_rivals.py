@@ -101,7 +101,7 @@ def test_what_fewer_calls_give_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> N
     assert next(Making(series.knobs, "fewer", Counter()).kept())
     search = Explorer.search
 
-    def all_fewer(*given: Any, **options: Any) -> Searched:  # noqa: ANN401 -- as the search's
+    def all_fewer(*given: Any, **options: Any) -> Searched:
         return replace(search(*given, **options), fewer=Everything())
 
     monkeypatch.setattr(Explorer, "search", all_fewer)

@@ -95,7 +95,7 @@ def varied(base: RunSettings, level: str) -> RunSettings:
         raise DesignError(f"--factor {level}: {flag_name(needing[0])} goes with --model; add it")
     settings = base.model_copy(update=values)
     try:
-        settings.episode_limits  # noqa: B018 -- making it checks its values
+        settings.check_limits()
         request_parameters(settings)
     except ValueError as error:
         raise DesignError(f"--factor {level}: {error}") from error

@@ -226,7 +226,7 @@ def component_rewards(pool: PlainEnvironments) -> tuple[list[RewardFunction], li
     weights = pool.environments.reward.weights
 
     def of(name: str) -> RewardFunction:
-        def component(completions: Sequence[Any], **fields: Any) -> list[float | None]:  # noqa: ANN401 -- as `reward`
+        def component(completions: Sequence[Any], **fields: Any) -> list[float | None]:  # noqa: ANN401 -- TRL passes its columns
             return list(fields[f"{REWARD}_{name}"])
 
         component.__name__ = name

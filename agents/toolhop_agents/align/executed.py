@@ -61,7 +61,7 @@ async def replayed(
     read = messages_from_wire(list(messages))
     first = next(iter(turns_in(messages)), len(read))
     prompt = tuple(one for one in read[:first] if isinstance(one, SystemMessage | UserMessage))
-    setting = conditions.setting(messages=prompt, limits=EpisodeLimits(turns=None, calls=None))
+    setting = conditions.setting(prompt, EpisodeLimits(turns=None, calls=None))
     async with Episode(item, sandbox, setting, stand_ins=StandIns()) as episode:
         for message in read[first:]:
             if isinstance(message, AssistantMessage) and episode.ending is None:

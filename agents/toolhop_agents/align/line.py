@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from toolhop_agents.align.kinds import AlignError, Kind, PairType, Source, Verdict
 from toolhop_env.levels import Level, Verbosity
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Started
@@ -48,9 +50,12 @@ class Conditions(_Part):
         """Return the conditions of a trace."""
         return cls(**{name: getattr(started, name) for name in cls.model_fields})
 
-    def setting(self, **more: Any) -> Setting:  # noqa: ANN401 -- other fields of Setting
+    def setting(
+        self, messages: tuple[SystemMessage | UserMessage, ...], limits: EpisodeLimits
+    ) -> Setting:
         """Return the setting of an episode under these conditions."""
-        return Setting(**{name: getattr(self, name) for name in type(self).model_fields}, **more)
+        played = {name: getattr(self, name) for name in type(self).model_fields}
+        return Setting(messages=messages, limits=limits, **played)
 
 
 class Result(_Part):
@@ -164,7 +169,7 @@ def turns_in(messages: Sequence[Wire]) -> list[int]:
     return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
 
 
-def digest(*parts: Any) -> str:  # noqa: ANN401 -- JSON
+def digest(*parts: object) -> str:
     """Return the SHA-256 of values that JSON can hold."""
     return hashlib.sha256(canonical(list(parts)).encode()).hexdigest()
 

@@ -9,10 +9,10 @@ it that mask by role or by prompt.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -37,7 +37,7 @@ OPEN, CLOSE = "\ue000", "\ue001"
 class _Generation(Extension):
     """The block of transformers that marks what a model generates."""
 
-    tags = {"generation"}  # noqa: RUF012 -- jinja2's own attribute
+    tags = {"generation"}  # noqa: RUF012 -- jinja2 declares it of instances; it is never changed
 
     def parse(self, parser: Parser) -> nodes.Node:
         """Put marks around the block's text."""
@@ -46,12 +46,28 @@ class _Generation(Extension):
         block = nodes.CallBlock(self.call_method("_marked"), [], [], body)
         return block.set_lineno(line)
 
-    def _marked(self, caller: Any) -> str:  # noqa: ANN401 -- jinja2's macro
+    def _marked(self, caller: Callable[[], str]) -> str:
         return f"{OPEN}{caller()}{CLOSE}"
 
 
 def _refuse(message: str) -> str:
     raise jinja2.TemplateError(message)
+
+
+@lru_cache(maxsize=8)
+def _compiled(text: str) -> jinja2.Template:
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=[_Generation, "jinja2.ext.loopcontrols"],
+    )
+    environment.filters["tojson"] = lambda value, indent=None, **_: json.dumps(
+        value, ensure_ascii=False, indent=indent
+    )
+    environment.globals |= {
+        "raise_exception": _refuse, "strftime_now": lambda form: datetime.now().strftime(form),
+    }  # fmt: skip
+    return environment.from_string(text)
 
 
 Span: TypeAlias = tuple[int, int]
@@ -82,7 +98,7 @@ class ChatTemplate:
             text = config["chat_template"] if config else read_chat_template(str(path))
             special = {name: str(one) for name, one in config.items() if name.endswith("_token")}
             found = cls(Path(given).name, str(text), special)
-            found._compiled  # noqa: B018 -- compiling it checks it
+            _compiled(found.text)
         except (OSError, ValueError, KeyError, TypeError, jinja2.TemplateError) as error:
             raise AlignError(
                 f"{given} has no chat template that can be read: {why(error)}",
@@ -96,24 +112,9 @@ class ChatTemplate:
         """Whether the template marks what is generated."""
         return "generation" in self.text.replace("add_generation_prompt", "")
 
-    @cached_property
-    def _compiled(self) -> jinja2.Template:
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True,
-            lstrip_blocks=True,
-            extensions=[_Generation, "jinja2.ext.loopcontrols"],
-        )
-        environment.filters["tojson"] = lambda value, indent=None, **_: json.dumps(
-            value, ensure_ascii=False, indent=indent
-        )
-        environment.globals |= {
-            "raise_exception": _refuse, "strftime_now": lambda form: datetime.now().strftime(form),
-        }  # fmt: skip
-        return environment.from_string(self.text)
-
     def _marked(self, messages: Sequence[Wire], tools: Sequence[Wire], *, asks: bool) -> str:
         try:
-            return self._compiled.render(
+            return _compiled(self.text).render(
                 messages=[with_objects(one) for one in messages],
                 tools=[*tools] or None,
                 add_generation_prompt=asks,

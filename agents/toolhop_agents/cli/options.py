@@ -316,10 +316,8 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
     """
     try:
         settings = RunSettings(**values)
-        settings.episode_limits  # noqa: B018 -- making it checks its values
-        settings.run_limits  # noqa: B018 -- making it checks its values
+        settings.check_limits()
         request_parameters(settings)
-        settings.tool_limits  # noqa: B018 -- making it checks its values
         if settings.model is not None and settings.gguf is None:
             parts_of(settings.model)
     except ValidationError as error:

@@ -278,6 +278,14 @@ class RunSettings(BaseModel):
         """Name of the agent or model."""
         return self.model or ("unnamed" if self.agent is None else self.agent)
 
+    def check_limits(self) -> None:
+        """Check the limits of episodes, of the run and of tools.
+
+        Raises:
+            ValueError: one is out of range.
+        """
+        _ = self.episode_limits, self.run_limits, self.tool_limits
+
     @property
     def episode_limits(self) -> EpisodeLimits:
         """Limits of each episode."""
