@@ -20,7 +20,7 @@ class Kind(StrEnum):
     FAILED_CALL_REPEATED = "failed_call_repeated"
     """The call failed, as the same call had before, and never works; even of a broken tool."""
     WRONG_TOOL = "wrong_tool"
-    """The tool is not on offer, or no step's, and its result gives no step's result."""
+    """The tool is not on offer, or belongs to no step and gives no step's result."""
     GUESSED_AHEAD = "guessed_ahead"
     """The call guesses the result of a step that is called in the same turn (ToolHop, figure 7).
     A value that was said before is no guess."""

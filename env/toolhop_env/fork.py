@@ -117,7 +117,7 @@ def _named(trace: Trace, origin: str) -> Trace:
 
 
 def _turn(trace: Trace, turn: int) -> tuple[Reply, int, int]:
-    """Return the reply of a turn, the number of its calls, and how many were answered."""
+    """Return a turn's reply, how many calls it has, and how many of them were answered."""
     reply = next(event.reply for event in trace.replies if event.turn == turn)
     wanted = len(read_calls(trace.started.call_format, reply, turn))
     return reply, wanted, sum(call.turn == turn for call in trace.calls)

@@ -128,6 +128,13 @@ def documents(run: str, facts: dict[str, Any], taken: Iterable[Exported]) -> lis
     return made
 
 
+def test_logs_of_different_judges_or_tools_have_different_files(store: RunStore) -> None:
+    attempt = next(iter(store.attempts()))
+    apart = [attempt, replace(attempt, judge="another"), replace(attempt, perturbation="")]
+    made = logs("run", {"started_at": "2026-01-01T00:00:00+00:00"}, apart, {attempt.episode})
+    assert len({log.name for log in made}) == len(made) == 3
+
+
 def command(*arguments: object) -> tuple[int, str, str]:
     return invoked("export", *arguments)
 

@@ -16,7 +16,7 @@ from toolhop_tools.scenarios.label import family_of
 from toolhop_tools.words import words
 
 GRAM = 8
-"""Words in a row that two questions must not share."""
+"""Two questions that share a run of this many words are taken for the same."""
 TRAIN, VALIDATION = "train", "validation"
 BY = ("family", "code", "chain", "domain")
 """What may hold items together in one split, strictest last."""

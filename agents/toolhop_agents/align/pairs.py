@@ -106,9 +106,9 @@ def _alike(reply: Wire) -> object:
 def gather(gathered: Gathered, trace: Trace, item: Item, origin: str, licence: str) -> None:
     """Add the replies of an episode, each in its context, and what they imply for others.
 
-    A failed call is rejected for the next good call of its hop. That call is moved back to the
-    failed one's context if its values were known there; else the failed call is repeated in the
-    context of the good one, after the error.
+    A failed call is the rejected reply; the next good call of the same hop is the chosen one. That
+    call is moved back to the failed one's context if its values were known there; else the failed
+    call is repeated in the context of the good one, after the error.
     """
     turns = range(1, len(trace.replies) + 1)
     found = {turn: executed.context_of(trace, item, turn, origin, licence) for turn in turns}

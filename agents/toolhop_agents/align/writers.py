@@ -40,7 +40,7 @@ class View:
 
 
 def views(chat: Chat) -> list[View]:
-    """Return the rows of a chat for trainers without a mask by turn.
+    """Split a chat into rows for trainers that cannot mask single turns.
 
     It is one row if every turn of the agent is trained, else one for each trained turn, which
     follows its prompt.

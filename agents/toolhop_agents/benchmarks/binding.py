@@ -20,7 +20,7 @@ Prompt: TypeAlias = tuple[SystemMessage | UserMessage, ...]
 
 
 USUAL = "usual"
-"""The phrasing of a prompt that every benchmark has."""
+"""Name of the default phrasing, which every benchmark has."""
 
 
 class Interaction(StrEnum):

@@ -210,7 +210,10 @@ def _log(
     settings = manifest.get("settings", {})
     created = str(manifest["started_at"])
     feedback, call_format = group.feedback.value, group.call_format.value
-    name = "\0".join([run, created, group.benchmark, agent, mode, feedback, call_format])
+    told_apart = (
+        group.benchmark, agent, mode, feedback, call_format, group.perturbation, group.judge,
+    )  # fmt: skip
+    name = "\0".join([run, created, *told_apart])
     identity = hashlib.sha256(name.encode()).hexdigest()[:22]
     fault = str(manifest.get("fault") or "")
     status = manifest.get("status")
