@@ -205,6 +205,8 @@ def test_samples_are_executed_and_become_pairs(data: Path, runs: list[str]) -> N
     assert done["replies"]["hallucinated"]
     assert again["replies"] == done["replies"]
     assert sum(done["replies"].values()) == 2 * done["contexts"]
+    other = toolhop("align", "sample", runs[4], "--agent", "oracle", "--out", str(out))
+    assert (other.returncode, "not of oracle" in other.stderr) == (2, True)
     command("dpo", str(out), runs[4], "--out", str(data.parent / "sampled"))
     lines = [line for line in lines_of(data.parent / "sampled") if isinstance(line, Pair)]
     assert any(line.rejected_source is Source.SAMPLE for line in lines)
@@ -573,6 +575,12 @@ def test_wrong_use_is_one_clear_line(
     assert done.returncode == 2, done.stderr
     assert names.get(says, says) in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_samples_need_somebody_who_replies(runs: list[str], tmp_path: Path) -> None:
+    done = toolhop("align", "sample", runs[4], "--out", str(tmp_path / "out"))
+    assert (done.returncode, "give --model" in done.stderr) == (2, True)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_test_set_is_refused_unless_it_is_asked_for() -> None:

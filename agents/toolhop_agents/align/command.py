@@ -157,7 +157,7 @@ def sft(scenarios: Sequence[str], **flags: Any) -> None:  # noqa: ANN401 -- clic
     proven. Scripted agents that know the solution play them; an episode enters only if it ends as
     the label says. Nothing is uploaded.
     """
-    check_new(flags["out"])
+    check_new(flags["out"], flags["formats"])
     template, mix = ChatTemplate.read(flags["chat_template"]), _mix(flags["mix"])
     settings = checked({
         "agent": "asks-when-missing", "modes": ("informed",), "seed": flags["seed"],
@@ -221,7 +221,7 @@ def dpo(runs: Sequence[Path], **flags: Any) -> None:  # noqa: ANN401 -- click pa
     Two replies form a pair if they follow the same messages and their executed verdicts differ: one
     pair for each type, step and item, from the best source. Whole trajectories form pairs as well.
     """
-    check_new(flags["out"])
+    check_new(flags["out"], flags["formats"])
     template, gathered = ChatTemplate.read(flags["chat_template"]), Gathered()
     for folder in runs:
         if (folder / SAMPLES_FILE).is_file():
@@ -298,6 +298,8 @@ def sample(
     newest checkpoint's name or server as --model and --base-url to begin another round.
     """
     settings = checked(flags)
+    if not (settings.model or settings.agent):
+        raise click.UsageError("nobody is to reply; give --model, or a scripted --agent")
     contexts, items, dropped = dict[str, Context](), dict[str, Item](), Counter[str]()
     for item, trace, origin in _traces(run, dropped, allow_test):
         items[item.id] = item
@@ -311,14 +313,14 @@ def sample(
     elif {one.digest for one in items_in(out).values()} != {one.digest for one in items.values()}:
         raise AlignError(f"{out} has samples of other items", fix="give another --out")
     at_a_time = settings.max_connections or WORKERS
-    with closing(SampleFile(out / SAMPLES_FILE, count)) as file:
+    with closing(SampleFile(out / SAMPLES_FILE, count, settings.agent_name)) as file:
 
         async def ask() -> None:
             given, gate = Given(settings, tuple(items.values())), Connections(at_a_time)
             with Steps(ErrorConsole(), "steps", len(contexts)) as shown:
                 async with open_means(given, WORKERS, gate, settings.base_url) as means:
                     await sample_contexts(
-                        contexts.values(), items, means, file, agent=settings.agent_name,
+                        contexts.values(), items, means, file,
                         count=count, at_a_time=at_a_time, on_context=shown.step,
                     )  # fmt: skip
 

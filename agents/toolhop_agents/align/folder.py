@@ -21,12 +21,15 @@ from toolhop_tools.readers.native import to_row
 CARD, DRAWN = "README.md", "drawn.jsonl"
 
 
-def check_new(out: Path) -> None:
-    """Check that a folder holds nothing yet.
+def check_new(out: Path, formats: Sequence[str]) -> None:
+    """Check that a folder holds nothing yet, and that the formats can be written.
 
     Raises:
         AlignError: it does.
+        MissingExtra: a format needs a package that is not installed.
     """
+    if any(FORMATS[name].suffix == ".parquet" for name in formats):
+        require("pyarrow", extra="export", what="--for verl")
     if out.is_dir() and any(out.iterdir()):
         raise AlignError(f"{out} has files already", fix="give another --out")
 
@@ -45,7 +48,6 @@ def write_folder(
 
     Raises:
         AlignError: the template cannot render a line.
-        MissingExtra: a format needs a package that is not installed.
         ExportError: a file cannot be written.
     """
     used = {line.item for line in lines}
@@ -81,7 +83,6 @@ def _write_format(
 
 
 def _write_parquet(path: Path, rows: Sequence[TrainingRow]) -> None:
-    require("pyarrow", extra="export", what="--for verl")
     import pyarrow
     from pyarrow import parquet
 

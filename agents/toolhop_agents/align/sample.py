@@ -37,17 +37,18 @@ class SampleFile(RowFile):
     fault = AlignError
     wanted = "no line of samples"
 
-    def __init__(self, path: Path, count: int) -> None:
+    def __init__(self, path: Path, count: int, agent: str) -> None:
         """Read an existing file.
 
         Args:
             path: the file.
             count: replies wanted of each context; a context with fewer is sampled again.
+            agent: the model or scripted agent that replies.
 
         Raises:
-            AlignError: the file cannot be read or written.
+            AlignError: the file cannot be read or written, or has replies of another agent.
         """
-        self._count = count
+        self._count, self.agent = count, agent
         self.done: set[str] = set()
         """Keys of the contexts with enough replies."""
         self.verdicts = Counter[Verdict]()
@@ -57,6 +58,11 @@ class SampleFile(RowFile):
     def take(self, row: dict[str, Any]) -> None:
         """See `RowFile`."""
         samples = _SAMPLES.validate_python(row, strict=False)
+        if samples.agent != self.agent:
+            raise AlignError(
+                f"{self.path} has replies of {samples.agent}, not of {self.agent}",
+                fix="give another --out",
+            )
         if len(samples.replies) >= self._count:
             self.done.add(samples.context.key)
         self.verdicts.update(one.result.verdict for one in samples.replies if one.result)
@@ -68,7 +74,6 @@ async def sample(
     means: Means,
     file: SampleFile,
     *,
-    agent: str,
     count: int,
     at_a_time: int,
     on_context: Callable[[], None],
@@ -84,7 +89,7 @@ async def sample(
         if context.key not in file.done:
             item = items[context.item]
             replies = [await _sampled(context, item, means, n + 1) for n in range(count)]
-            samples = Samples(context=context, agent=agent, replies=tuple(replies))
+            samples = Samples(context=context, agent=file.agent, replies=tuple(replies))
             file.append(samples.model_dump(mode="json"))
         on_context()
 
