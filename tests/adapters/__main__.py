@@ -64,6 +64,12 @@ ADAPTERS = {
         ("trl", "transformers", "torch"),
         beside=("torch==2.13.0",),
     ),
+    "train": Adapter(
+        "train",
+        ("test_train.py",),
+        ("trl", "transformers", "torch"),
+        beside=("torch==2.13.0",),
+    ),
     "gymnasium": Adapter("gymnasium", ("test_gymnasium.py",), ("gymnasium",)),
     "ray": Adapter("ray", ("test_ray.py", "test_ray_spread.py"), ("ray",)),
     # What docs/integrations.md shows in code; NeMo Gym needs an openai that the project does not

@@ -34,6 +34,13 @@ def _weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
     return found
 
 
+reward_option = click.option(
+    "--reward", callback=_weights, multiple=True, metavar="NAME=WEIGHT",
+    help="Weight of a measure, of milestones or of failed_call; may be repeated.  "
+    "[default: the benchmark's leading measure]",
+)  # fmt: skip
+
+
 def _end(_: int, __: FrameType | None) -> None:
     raise Interrupted
 
@@ -47,9 +54,7 @@ def _end(_: int, __: FrameType | None) -> None:
               help="Another host name that clients may use for this machine; may be repeated.")
 @click.option("--sessions", type=Whole(min=1), default=8,
               help="Sessions at a time; more are refused.")
-@click.option("--reward", callback=_weights, multiple=True, metavar="NAME=WEIGHT",
-              help="Weight of a measure, of milestones or of failed_call; may be repeated.  "
-              "[default: the benchmark's leading measure]")
+@reward_option
 @click.pass_context
 def openenv(
     ctx: click.Context, /, host: str, port: int, hosts: tuple[str, ...], sessions: int,

@@ -26,6 +26,7 @@ from toolhop_agents.align.pairs import Gathered, complete, gather, pairs
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.sample import SampleFile, add_samples
 from toolhop_agents.align.sample import sample as sample_contexts
+from toolhop_agents.align.train import train
 from toolhop_agents.align.writers import FORMATS
 from toolhop_agents.cli import EXIT_EPISODES
 from toolhop_agents.cli.flags import Number, Whole
@@ -374,3 +375,6 @@ def check(folder: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 --
         say(f"{counted(len(lines), 'line')} rendered with {how.name} and run again: "
             f"{counted(len(refused), 'refusal')}")  # fmt: skip
     sys.exit(EXIT_EPISODES if refused else 0)
+
+
+align.add_command(train)

@@ -1,0 +1,219 @@
+"""`toolhop align train` with TRL: real optimizer steps of a model of random weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl", reason="needs trl: make test-adapters")
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
+
+from tests.env import scenes
+from tests.waiting import until
+from toolhop_agents.align.line import Chat, Pair, lines_of
+from toolhop_agents.align.rendering import ChatTemplate
+from toolhop_agents.align.training import labels, newest, trained
+from toolhop_agents.align.writers import rendered_pair
+from toolhop_tools.readers.native import to_row
+
+pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
+CHATML = (files("toolhop_agents") / "templates" / "chatml-tools.jinja").read_text("utf-8")
+
+
+def toolhop(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "toolhop_agents", *arguments],
+        capture_output=True, text=True, check=False, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+    )  # fmt: skip
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Chats in `sft`, pairs in `dpo`, and the items of both."""
+    folder = tmp_path_factory.mktemp("data")
+    items = folder / "family.jsonl"
+    items.write_text("".join(json.dumps(to_row(item)) + "\n" for item in scenes.family()))
+    sandbox = ("--sandbox", "process")
+    toolhop("align", "sft", str(items), "--repaired", "1", "--mix", "0.6,0.2,0.2", *sandbox,
+            "--out", str(folder / "sft"))  # fmt: skip
+    for agent in ("repairing:1", "goes-on"):
+        toolhop("run", "--data", str(items), "--agent", agent, "--log-dir", str(folder / "logs"),
+                *sandbox)  # fmt: skip
+    runs = map(str, sorted((folder / "logs").iterdir()))
+    toolhop("align", "dpo", *runs, "--faults", "--out", str(folder / "dpo"), *sandbox)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(data: Path) -> Path:
+    """Two layers of random weights, and a tokenizer that is learnt from the chats."""
+    learnt = Tokenizer(models.BPE())
+    learnt.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    learnt.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=900, special_tokens=["<|im_start|>", "<|im_end|>", "<|endoftext|>"],
+        show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )  # fmt: skip
+    learnt.train_from_iterator([(data / "sft" / "sft.jsonl").read_text()], trainer)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=learnt, chat_template=CHATML, eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+    )  # fmt: skip
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+             "num_attention_heads": 2, "num_key_value_heads": 2}  # fmt: skip
+    out = data / "model"
+    Qwen2ForCausalLM(Qwen2Config(vocab_size=len(tokenizer), **sizes)).save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    return out
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    return dict(AutoModelForCausalLM.from_pretrained(folder).named_parameters())
+
+
+def changed(before: Path, after: Path) -> bool:
+    old, new = weights(before), weights(after)
+    assert old.keys() == new.keys()
+    return any(not torch.equal(old[name], new[name]) for name in old)
+
+
+def train(method: str, data: Path, model: Path, out: Path, *more: str) -> dict[str, Any]:
+    done = toolhop("align", "train", method, str(data), "--model", str(model), "--out", str(out),
+                   "--max-steps", "1", "--learning-rate", "0.01", "--json", *more)  # fmt: skip
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo", "sft+dpo"])
+def test_one_step_changes_the_weights(method: str, data: Path, model: Path, tmp_path: Path) -> None:
+    folder = data / ("sft" if method == "sft" else "dpo")
+    report = train(method, folder, model, tmp_path / "out")
+    assert report["steps"] == 1
+    (loss, *_) = [row["loss"] for row in report["log"] if "loss" in row]
+    assert 0 < loss < 100
+    assert changed(model, tmp_path / "out")
+    assert AutoTokenizer.from_pretrained(tmp_path / "out").chat_template == CHATML
+
+
+def test_both_losses_are_more_than_each(data: Path, model: Path, tmp_path: Path) -> None:
+    found = {}
+    for method in ("dpo", "sft+dpo"):
+        report = train(method, data / "dpo", model, tmp_path / method)
+        found[method] = next(row["loss"] for row in report["log"] if "loss" in row)
+    assert found["dpo"] == pytest.approx(0.693, abs=0.01)  # nothing is learnt before the first step
+    assert found["sft+dpo"] > found["dpo"] + 1
+
+
+def test_a_step_of_grpo_over_the_environment(data: Path, model: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "few.toml"
+    settings.write_text(
+        "per_device_train_batch_size = 2\n"
+        "[grpo]\nnum_generations = 2\nmax_completion_length = 8\nbeta = 0.5\nlogging_steps = 1\n"
+    )
+    report = train(
+        "grpo", data / "family.jsonl", model, tmp_path / "out", "--settings", str(settings),
+        "--sandbox", "process", "--reward", "milestones=1", "--reward", "failed_call=-0.1",
+    )  # fmt: skip
+    assert report["steps"] == 1
+    assert any("rewards/milestones/mean" in row for row in report["log"])
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+def test_only_trained_turns_have_labels(data: Path, model: Path) -> None:
+    tokenizer, template = AutoTokenizer.from_pretrained(model), ChatTemplate.read(str(model))
+    seen_untrained = 0
+    for line in lines_of(data / "sft"):
+        assert isinstance(line, Chat)
+        whole, spans = trained(line, template)
+        read = tokenizer(whole, return_offsets_mapping=True, add_special_tokens=False)
+        kept = labels(read["offset_mapping"], read["input_ids"], spans)
+        said = tokenizer.decode([token for token in kept if token != -100])
+        assert said.count("<|im_end|>") == len(line.trained)
+        assert "<|im_start|>" not in said
+        assert "tool_response" not in said
+        turns = [n for n, one in enumerate(line.messages) if one["role"] == "assistant"]
+        for at in line.trained:
+            assert line.messages[at]["content"] in said
+        seen_untrained += len(turns) - len(line.trained)
+    assert seen_untrained  # failed calls
+
+
+def test_a_killed_training_goes_on(data: Path, model: Path, tmp_path: Path) -> None:
+    settings, out = tmp_path / "often.toml", tmp_path / "out"
+    settings.write_text("save_steps = 1\ngradient_accumulation_steps = 1\nlogging_steps = 1\n")
+    command = [
+        sys.executable, "-m", "toolhop_agents", "align", "train", "sft", str(data / "sft"),
+        "--model", str(model), "--out", str(out), "--settings", str(settings), "--max-steps", "12",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until(lambda: newest(out), "a checkpoint")
+        process.send_signal(signal.SIGKILL)
+    reached = newest(out)
+    assert reached is not None
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["steps"] == 12
+    steps = [row["step"] for row in report["log"] if "loss" in row]
+    assert steps == [*range(1, 13)]
+    again = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert json.loads(again.stdout) == report
+    other = toolhop("align", "train", "dpo", str(data / "dpo"), "--model", str(model), "--out",
+                    str(out), check=False)  # fmt: skip
+    assert other.returncode == 2
+    assert "trains something else" in other.stderr
+
+
+def test_a_round_begins_with_the_weights_of_the_one_before(
+    data: Path, model: Path, tmp_path: Path
+) -> None:
+    train("sft", data / "sft", model, tmp_path / "first")
+    train("dpo", data / "dpo", tmp_path / "first", tmp_path / "second")
+    assert changed(tmp_path / "first", tmp_path / "second")
+
+
+def test_a_keyword_that_trl_does_not_have_is_named(data: Path, model: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "wrong.toml"
+    settings.write_text("learning_rat = 1\n")
+    done = toolhop("align", "train", "sft", str(data / "sft"), "--model", str(model), "--out",
+                   str(tmp_path / "out"), "--settings", str(settings), check=False)  # fmt: skip
+    assert done.returncode == 2
+    assert "learning_rate" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_lines_that_are_too_long_are_left_out_and_counted(
+    data: Path, model: Path, tmp_path: Path
+) -> None:
+    tokenizer, template = AutoTokenizer.from_pretrained(model), ChatTemplate.read(str(model))
+    pairs = [line for line in lines_of(data / "dpo") if isinstance(line, Pair)]
+    texts = [rendered_pair(one, template) for one in pairs if len(one.chosen) == 1]
+    sizes = sorted(max(len(tokenizer(one["prompt"] + one[name])["input_ids"])
+                       for name in ("chosen", "rejected")) for one in texts)  # fmt: skip
+    most = sizes[len(sizes) // 2]
+    report = train("dpo", data / "dpo", model, tmp_path / "out", "--max-length", str(most))
+    assert report["too_long"] == sum(size > most for size in sizes) > 0
+    done = toolhop("align", "train", "sft", str(data / "sft"), "--model", str(model), "--out",
+                   str(tmp_path / "none"), "--max-length", "5", check=False)  # fmt: skip
+    assert done.returncode == 2
+    assert "over 5 tokens" in done.stderr
