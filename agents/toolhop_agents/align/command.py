@@ -45,6 +45,7 @@ from toolhop_tools.errors import counted
 from toolhop_tools.load import licence_of, load
 from toolhop_tools.model import Item
 from toolhop_tools.scenarios.label import FIELD
+from toolhop_tools.secrets import redacted
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -313,7 +314,9 @@ def sample(
     elif {one.digest for one in items_in(out).values()} != {one.digest for one in items.values()}:
         raise AlignError(f"{out} has samples of other items", fix="give another --out")
     at_a_time = settings.max_connections or WORKERS
-    with closing(SampleFile(out / SAMPLES_FILE, count, settings.agent_name)) as file:
+    with closing(
+        SampleFile(out / SAMPLES_FILE, count, settings.agent_name, _how(settings))
+    ) as file:
 
         async def ask() -> None:
             given, gate = Given(settings, tuple(items.values())), Connections(at_a_time)
@@ -332,6 +335,12 @@ def sample(
     else:
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in replies.items())
         say(f"{counted(len(contexts), 'step')}: {verdicts}; samples: {out}")
+
+
+def _how(settings: RunSettings) -> str:
+    """Return what replies depend on beside the agent, for messages."""
+    names = ("temperature", "max_tokens", "request_options", "seed")
+    return redacted(", ".join(f"{name} {getattr(settings, name)!r}" for name in names))
 
 
 @align.command()

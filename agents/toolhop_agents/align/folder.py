@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import FORMATS, TrainingRow, dataset_info, rows_for
 from toolhop_agents.export.files import atomic, write_text
 from toolhop_env.extras import require
+from toolhop_tools.errors import why
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
 from toolhop_tools.readers.native import to_row
@@ -46,10 +48,15 @@ def write_folder(
 ) -> dict[str, Any]:
     """Write lines of one form, with all that is made from them, and return their counts.
 
+    The folder appears whole: it is written aside and renamed.
+
     Raises:
-        AlignError: the template cannot render a line.
+        AlignError: the template cannot render a line, or `out` has files by now.
         ExportError: a file cannot be written.
     """
+    final = out.resolve()
+    out = final.with_name(f".{final.name}.partial")
+    shutil.rmtree(out, ignore_errors=True)  # of a command that was killed
     used = {line.item for line in lines}
     write_items(out, (item for item in items if item.id in used))
     name = SFT_FILE if all(isinstance(line, Chat) for line in lines) else DPO_FILE
@@ -61,6 +68,12 @@ def write_folder(
         left_out |= {f"{form}: {reason}": count for reason, count in losses.items()}
     counts = figures(lines, left_out)
     write_text(out / CARD, page(counts, formats, template.name), overwrite=False)
+    try:
+        out.rename(final)
+    except OSError as error:
+        raise AlignError(
+            f"{final} cannot be written: {why(error)}", fix="give another --out"
+        ) from None
     return counts
 
 

@@ -18,6 +18,7 @@ from toolhop_env.levels import Level, Verbosity
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_env.reading import CallFormat
+from toolhop_env.results import label_of
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Started
 from toolhop_tools import regular
@@ -42,13 +43,15 @@ class Conditions(_Part):
     call_format: CallFormat = CallFormat.NATIVE
     feedback: Verbosity = Level.DETAILED
     perturbation: str = "as-is"
+    results: str = "as-is"
     answer_malformed: bool = False
     single_shot: bool = False
 
     @classmethod
     def of(cls, started: Started) -> Conditions:
         """Return the conditions of a trace."""
-        return cls(**{name: getattr(started, name) for name in cls.model_fields})
+        own = {name: getattr(started, name) for name in cls.model_fields}
+        return cls(**own | {"results": label_of(started.results)})
 
     def setting(
         self, messages: tuple[SystemMessage | UserMessage, ...], limits: EpisodeLimits
@@ -158,6 +161,8 @@ class Samples(_Part):
 
     context: Context
     agent: str
+    how: str = ""
+    """Sampling settings; empty in older files."""
     replies: tuple[Candidate, ...]
 
 

@@ -37,18 +37,20 @@ class SampleFile(RowFile):
     fault = AlignError
     wanted = "no line of samples"
 
-    def __init__(self, path: Path, count: int, agent: str) -> None:
+    def __init__(self, path: Path, count: int, agent: str, how: str = "") -> None:
         """Read an existing file.
 
         Args:
             path: the file.
             count: replies wanted of each context; a context with fewer is sampled again.
             agent: the model or scripted agent that replies.
+            how: its sampling settings.
 
         Raises:
-            AlignError: the file cannot be read or written, or has replies of another agent.
+            AlignError: the file cannot be read or written, or has replies of another agent or
+                settings.
         """
-        self._count, self.agent = count, agent
+        self._count, self.agent, self.how = count, agent, how
         self.done: set[str] = set()
         """Keys of the contexts with enough replies."""
         self.verdicts = Counter[Verdict]()
@@ -58,11 +60,11 @@ class SampleFile(RowFile):
     def take(self, row: dict[str, Any]) -> None:
         """See `RowFile`."""
         samples = _SAMPLES.validate_python(row, strict=False)
-        if samples.agent != self.agent:
-            raise AlignError(
-                f"{self.path} has replies of {samples.agent}, not of {self.agent}",
-                fix="give another --out",
-            )
+        for given, wanted in ((samples.agent, self.agent), (samples.how or self.how, self.how)):
+            if given != wanted:
+                raise AlignError(
+                    f"{self.path} has replies of {given}, not of {wanted}", fix="give another --out"
+                )
         if len(samples.replies) >= self._count:
             self.done.add(samples.context.key)
         self.verdicts.update(one.result.verdict for one in samples.replies if one.result)
@@ -89,7 +91,9 @@ async def sample(
         if context.key not in file.done:
             item = items[context.item]
             replies = [await _sampled(context, item, means, n + 1) for n in range(count)]
-            samples = Samples(context=context, agent=file.agent, replies=tuple(replies))
+            samples = Samples(
+                context=context, agent=file.agent, how=file.how, replies=tuple(replies)
+            )
             file.append(samples.model_dump(mode="json"))
         on_context()
 
