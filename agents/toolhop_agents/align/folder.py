@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import FORMATS, TrainingRow, dataset_info, rows_for
 from toolhop_agents.export.files import atomic, write_text
 from toolhop_env.extras import require
+from toolhop_tools import regular
 from toolhop_tools.errors import why
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
@@ -93,6 +95,30 @@ def _write_format(
         info = dataset_info((dataset, f"{dataset}{suffix}") for dataset in rows)
         write_text(out / "dataset_info.json", json.dumps(info, indent=2), overwrite=False)
     return dropped
+
+
+def edited(folder: Path, lines: Sequence[Chat | Pair], template: ChatTemplate) -> Iterator[str]:
+    """Yield the trainers' files of a folder that are not what its lines give.
+
+    Raises:
+        AlignError: the template cannot render a line.
+    """
+    with tempfile.TemporaryDirectory() as aside:
+        for form in (name for name in FORMATS if (folder / name).is_dir()):
+            _write_format(Path(aside) / form, form, lines, template)
+            there, own = ({one.name: one for one in (top / form).iterdir() if one.is_file()}
+                          for top in (Path(aside), folder))  # fmt: skip
+            for name in sorted({*there, *own}):
+                if not (name in there and name in own and _alike(there[name], own[name])):
+                    yield f"{form}/{name}"
+
+
+def _alike(one: Path, other: Path) -> bool:
+    if one.suffix == ".parquet":
+        from pyarrow import parquet
+
+        return bool(parquet.read_table(one).equals(parquet.read_table(other)))
+    return one.read_bytes() == regular.content(other)
 
 
 def _write_parquet(path: Path, rows: Sequence[TrainingRow]) -> None:

@@ -7,9 +7,9 @@ written: only this text can be run again exactly.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -118,6 +118,11 @@ class Context(Head):
 class Chat(Head):
     """A chat for supervised fine-tuning."""
 
+    @property
+    def content(self) -> str:
+        """Equal for lines that a model sees as equal."""
+        return digest(self.messages, sorted(map(canonical, self.tools)), self.trained)
+
     form: Literal["sft"] = "sft"
     id: str
     split: str
@@ -131,6 +136,12 @@ class Chat(Head):
 
 class Pair(Context):
     """A preference pair: one prompt, and two continuations."""
+
+    @property
+    def content(self) -> str:
+        """Equal for lines that a model sees as equal."""
+        tools = sorted(map(canonical, self.tools))
+        return digest(self.prompt, self.chosen, self.rejected, tools)
 
     form: Literal["dpo"] = "dpo"
     id: str
@@ -164,6 +175,17 @@ class Samples(_Part):
     how: str = ""
     """Sampling settings; empty in older files."""
     replies: tuple[Candidate, ...]
+
+
+L = TypeVar("L", bound="Chat | Pair")
+
+
+def distinct(lines: Iterable[L]) -> list[L]:
+    """Return the lines without those whose content an earlier one has."""
+    first: dict[str, L] = {}
+    for line in lines:
+        first.setdefault(line.content, line)
+    return list(first.values())
 
 
 _LINE: TypeAdapter[Chat | Pair] = TypeAdapter(Annotated[Chat | Pair, Field(discriminator="form")])
