@@ -12,16 +12,8 @@ from dataclasses import dataclass
 
 from toolhop_agents.align import executed
 from toolhop_agents.align.kinds import AlignError, Kind, PairType, Verdict
-from toolhop_agents.align.leaks import (
-    TRAIN,
-    VALIDATION,
-    all_words,
-    leaks,
-    licence,
-    marks_of,
-    test_set,
-)
-from toolhop_agents.align.line import Chat, Pair, Tokens, Wire, turns_in
+from toolhop_agents.align.leaks import TRAIN, VALIDATION, all_words, leaks, licence, marks_of
+from toolhop_agents.align.line import Chat, Pair, Tokens, Wire, trained_in, turns_in
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.sft import kind_of
 from toolhop_agents.align.writers import rendered_pair, views
@@ -56,7 +48,6 @@ async def refusals(
     *,
     by: Sequence[str],
     against: Sequence[Item] = (),
-    allow_test: bool = False,
     own_prompt: str | None = None,
     at_a_time: int = 2,
     on_line: Callable[[], None] = lambda: None,
@@ -71,7 +62,6 @@ async def refusals(
         by: what may not be shared by the two splits (`leaks.BY`).
         against: held-out items.
         own_prompt: prompt template of the runs; None for the benchmark's prompts.
-        allow_test: whether items may be from a benchmark's test set.
         at_a_time: number of lines that are executed at once.
         on_line: called after each line.
 
@@ -79,37 +69,28 @@ async def refusals(
         AlignError: the template does not end a turn.
         SandboxUnavailable: no more workers can be started.
     """
-    end = template.end()
+    template.end()  # raises if there is none
     found: dict[int, list[str]] = {}
 
     async def one(numbered: tuple[int, Chat | Pair]) -> None:
         number, line = numbered
-        found[number] = await _of_line(
-            line, items.get(line.item), template, end, own_prompt, sandbox
-        )
+        found[number] = await _of_line(line, items.get(line.item), template, own_prompt, sandbox)
         on_line()
 
     await each(enumerate(lines), one, at_a_time=at_a_time)
     by_line = [Refusal(lines[n].id, reason) for n in sorted(found) for reason in found[n]]
-    tests = () if allow_test else [(one.id, test_set(one)) for one in items.values()]
-    own = [Refusal(name, f"it is from the test set of {found}") for name, found in tests if found]
-    return [*by_line, *own, *_of_all(lines, items, by, against)]
+    return [*by_line, *_of_all(lines, items, by, against)]
 
 
 async def _of_line(
-    line: Chat | Pair,
-    item: Item | None,
-    template: ChatTemplate,
-    end: str,
-    own_prompt: str | None,
-    sandbox: Sandbox,
+    line: Chat | Pair, item: Item | None, template: ChatTemplate, own: str | None, sandbox: Sandbox
 ) -> list[str]:
     if item is None:
         return [f"its item {line.item} is not in the folder"]
     if item.digest != line.item_digest:
         return [f"its item {line.item} was changed"]
     try:
-        static = [*_prompt(line, item, own_prompt), *_static(line, item, template, end)]
+        static = [*_prompt(line, item, own), *_static(line, item, template)]
         if static:
             return static  # executed only if it can be
         if isinstance(line, Chat):
@@ -121,16 +102,16 @@ async def _of_line(
         return [f"it cannot be run again: {error}"]
 
 
-def _static(line: Chat | Pair, item: Item, template: ChatTemplate, end: str) -> Iterator[str]:
+def _static(line: Chat | Pair, item: Item, template: ChatTemplate) -> Iterator[str]:
     yield from _differs("its licence", line.licence, licence(item, line.origin))
     if line.split not in {TRAIN, VALIDATION}:
         yield f"its split is {line.split}, not {TRAIN} or {VALIDATION}"
     if isinstance(line, Chat):
         yield from _gold_said(line.messages, item)
-        yield from _masks(line, template, end)
+        yield from _masks(line, template)
     else:
         yield from _gold_said((*line.prompt, *line.chosen), item)
-        yield from _as_pair(line, template, end)
+        yield from _as_pair(line, template)
         yield from _tokens(line.chosen_tokens)
         yield from _tokens(line.rejected_tokens)
 
@@ -178,7 +159,8 @@ def _gold_said(messages: Sequence[Wire], item: Item) -> Iterator[str]:
         heard += all_words(" ".join([text, *(one["function"]["arguments"] for one in calls)]))
 
 
-def _masks(line: Chat, template: ChatTemplate, end: str) -> Iterator[str]:
+def _masks(line: Chat, template: ChatTemplate) -> Iterator[str]:
+    end = template.end()
     if not line.trained:
         yield "nothing in it is trained"
     wrong = {*line.trained} - {*turns_in(line.messages)}
@@ -212,7 +194,7 @@ def _tokens(tokens: Tokens | None) -> Iterator[str]:
         yield "none of its tokens is trained"
 
 
-def _as_pair(line: Pair, template: ChatTemplate, end: str) -> Iterator[str]:
+def _as_pair(line: Pair, template: ChatTemplate) -> Iterator[str]:
     if _plain(line.chosen) == _plain(line.rejected):
         yield "chosen and rejected are the same"
     if not line.prompt or line.prompt[-1]["role"] not in {"user", "tool"}:
@@ -224,7 +206,7 @@ def _as_pair(line: Pair, template: ChatTemplate, end: str) -> Iterator[str]:
             return
     yield from guards(line)
     for name, text in rendered_pair(line, template).items():
-        if name != "prompt" and not text.rstrip().endswith(end):
+        if name != "prompt" and not text.rstrip().endswith(template.end()):
             yield f"{name} has no trained end of turn"
 
 
@@ -325,7 +307,7 @@ def _of_all(
             yield Refusal(identity, f"{count} lines have this id")
     first = dict[str, str]()
     for line in lines:
-        if (other := first.setdefault(line.content, line.id)) != line.id:
+        if (other := first.setdefault(trained_in(line), line.id)) != line.id:
             yield Refusal(line.id, f"it is line {other} again")
     steps = ((one.pair_type, one.item, one.hop) for one in lines if isinstance(one, Pair))
     for (kind, item, hop), count in Counter(steps).items():

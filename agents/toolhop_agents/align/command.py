@@ -20,23 +20,8 @@ from toolhop_agents.align.check import Refusal, refusals
 from toolhop_agents.align.executed import context_of
 from toolhop_agents.align.folder import CARD, check_new, edited, items_in, write_folder, write_items
 from toolhop_agents.align.kinds import AlignError, Kind
-from toolhop_agents.align.leaks import (
-    BY,
-    licence,
-    marks_of,
-    refuse_leaks,
-    refuse_tests,
-    splits,
-)
-from toolhop_agents.align.line import (
-    ITEMS_FILE,
-    SAMPLES_FILE,
-    Chat,
-    Context,
-    Pair,
-    distinct,
-    lines_of,
-)
+from toolhop_agents.align.leaks import BY, licence, marks_of, refuse_leaks, refuse_tests, splits
+from toolhop_agents.align.line import ITEMS_FILE, SAMPLES_FILE, Chat, Context, Pair, lines_of
 from toolhop_agents.align.pairs import Gathered, complete, gather, pairs
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.sample import SampleFile, add_samples
@@ -61,7 +46,6 @@ from toolhop_tools.errors import counted
 from toolhop_tools.load import load, readers
 from toolhop_tools.model import Item
 from toolhop_tools.scenarios.label import FIELD
-from toolhop_tools.secrets import redacted
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -118,11 +102,10 @@ def _names(text: str) -> tuple[str, ...]:
 def _held(against: Sequence[str], allow_test: bool) -> list[Item]:
     """Return held-out items; unless allowed, with those of the test sets that are fetched."""
     held = [item for name in against for item in load(name).items]
-    sets = [name for name, reader in readers().items() if name in READ and reader.ready]
-    tests = ((name, one) for name in sets for one in load(name, skip_broken=True).items)
-    return held if allow_test else [
-        *held, *(replace(one, id=f"{name}/{one.id}") for name, one in tests)
-    ]  # fmt: skip
+    for name in () if allow_test else (one for one in READ if readers()[one].ready):
+        items = load(name, skip_broken=True).items
+        held += [replace(item, id=f"{name}/{item.id}") for item in items]
+    return held
 
 
 def _in_sandbox(
@@ -198,7 +181,6 @@ def sft(scenarios: Sequence[str], **flags: Any) -> None:  # noqa: ANN401 -- clic
         )
 
     chats, dropped = _in_sandbox("episodes", len(drawn), settings, play)
-    chats = distinct(chats)
     if not chats:
         raise AlignError("no episode ends as its label says", fix="give other SCENARIOS")
     _write(chats, items.values(), dropped, template, flags)
@@ -334,9 +316,7 @@ def sample(
     elif {one.digest for one in items_in(out).values()} != {one.digest for one in items.values()}:
         raise AlignError(f"{out} has samples of other items", fix="give another --out")
     at_a_time = settings.max_connections or WORKERS
-    with closing(
-        SampleFile(out / SAMPLES_FILE, count, settings.agent_name, _how(settings))
-    ) as file:
+    with closing(SampleFile(out / SAMPLES_FILE, count, settings)) as file:
 
         async def ask() -> None:
             given, gate = Given(settings, tuple(items.values())), Connections(at_a_time)
@@ -357,12 +337,6 @@ def sample(
         say(f"{counted(len(contexts), 'step')}: {verdicts}; samples: {out}")
 
 
-def _how(settings: RunSettings) -> str:
-    """Return what replies depend on beside the agent, for messages."""
-    names = ("temperature", "max_tokens", "request_options", "seed")
-    return redacted(", ".join(f"{name} {getattr(settings, name)!r}" for name in names))
-
-
 @align.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @_template_option
@@ -381,6 +355,7 @@ def check(folder: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 --
     Exit code 0: nothing to refuse. 1: some lines are refused. 2: bad input.
     """
     lines, items = [*lines_of(folder)], items_in(folder)
+    refuse_tests("", items.values(), flags["allow_test"])
     how, held, by = (
         ChatTemplate.read(flags["chat_template"]),
         _held(flags["against"], flags["allow_test"]),
@@ -391,23 +366,13 @@ def check(folder: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 --
 
     async def again(sandbox: Sandbox, step: Callable[[], None]) -> list[Refusal]:
         return await refusals(
-            lines,
-            items,
-            how,
-            sandbox,
-            by=by,
-            against=held,
-            allow_test=flags["allow_test"],
-            own_prompt=settings.template,
-            at_a_time=WORKERS,
-            on_line=step,
-        )
+            lines, items, how, sandbox, by=by, against=held, own_prompt=settings.template,
+            at_a_time=WORKERS, on_line=step,
+        )  # fmt: skip
 
     refused = _in_sandbox("lines", len(lines), settings, again)
-    refused += [
-        Refusal(name, f"it is not what the lines give with {how.name}; write the folder again")
-        for name in (() if refused else edited(folder, lines, how))
-    ]
+    for name in [] if refused else edited(folder, lines, how):
+        refused.append(Refusal(name, f"the lines give another file with {how.name}; write it anew"))
     if as_json:
         write_json(
             {"lines": len(lines), "template": how.name, "refused": list(map(asdict, refused))}

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from toolhop_agents.align.card import drawn, figures, page
 from toolhop_agents.align.kinds import AlignError
-from toolhop_agents.align.line import DPO_FILE, ITEMS_FILE, SFT_FILE, Chat, Pair
+from toolhop_agents.align.line import DPO_FILE, ITEMS_FILE, SFT_FILE, Chat, Pair, trained_in
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import FORMATS, TrainingRow, dataset_info, rows_for
 from toolhop_agents.export.files import atomic, write_text
 from toolhop_env.extras import require
-from toolhop_tools import regular
 from toolhop_tools.errors import why
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
@@ -59,6 +58,7 @@ def write_folder(
     final = out.resolve()
     out = final.with_name(f".{final.name}.partial")
     shutil.rmtree(out, ignore_errors=True)  # of a command that was killed
+    lines = [*{trained_in(line): line for line in lines}.values()]
     used = {line.item for line in lines}
     write_items(out, (item for item in items if item.id in used))
     name = SFT_FILE if all(isinstance(line, Chat) for line in lines) else DPO_FILE
@@ -97,8 +97,8 @@ def _write_format(
     return dropped
 
 
-def edited(folder: Path, lines: Sequence[Chat | Pair], template: ChatTemplate) -> Iterator[str]:
-    """Yield the trainers' files of a folder that are not what its lines give.
+def edited(folder: Path, lines: Sequence[Chat | Pair], template: ChatTemplate) -> list[str]:
+    """Return the names of trainers' files that are not what the lines give.
 
     Raises:
         AlignError: the template cannot render a line.
@@ -106,19 +106,12 @@ def edited(folder: Path, lines: Sequence[Chat | Pair], template: ChatTemplate) -
     with tempfile.TemporaryDirectory() as aside:
         for form in (name for name in FORMATS if (folder / name).is_dir()):
             _write_format(Path(aside) / form, form, lines, template)
-            there, own = ({one.name: one for one in (top / form).iterdir() if one.is_file()}
-                          for top in (Path(aside), folder))  # fmt: skip
-            for name in sorted({*there, *own}):
-                if not (name in there and name in own and _alike(there[name], own[name])):
-                    yield f"{form}/{name}"
-
-
-def _alike(one: Path, other: Path) -> bool:
-    if one.suffix == ".parquet":
-        from pyarrow import parquet
-
-        return bool(parquet.read_table(one).equals(parquet.read_table(other)))
-    return one.read_bytes() == regular.content(other)
+        made, found = (
+            {(f"{form}/{one.name}", one.read_bytes())
+             for form in FORMATS for one in (top / form).glob("*") if one.is_file()}
+            for top in (Path(aside), folder)
+        )  # fmt: skip
+    return sorted({name for name, _ in made ^ found})
 
 
 def _write_parquet(path: Path, rows: Sequence[TrainingRow]) -> None:

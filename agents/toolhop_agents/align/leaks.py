@@ -13,11 +13,10 @@ from typing import TypeAlias
 from toolhop_agents.align.kinds import AlignError
 from toolhop_agents.align.line import digest
 from toolhop_agents.export.chat import SPLIT_OF
-from toolhop_sandbox.base import Program
 from toolhop_tools.benchmarks import READ
 from toolhop_tools.errors import counted
 from toolhop_tools.load import licence_of
-from toolhop_tools.model import TOOLHOP, Item, Tool, canonical
+from toolhop_tools.model import TOOLHOP, Item, canonical
 from toolhop_tools.scenarios.label import family_of
 from toolhop_tools.words import words
 
@@ -42,13 +41,9 @@ def all_words(text: str) -> tuple[str, ...]:
     return tuple(word for part in _PART.findall(seen) for word in words(part))
 
 
-def _code(tool: Tool) -> str:
-    """Return the digest of a tool's code, without comments and layout."""
-    return _parsed(tool.body.source) if isinstance(tool.body, Program) else digest(tool.body_parts)
-
-
 @lru_cache(maxsize=4096)
-def _parsed(source: str) -> str:
+def _code(source: str) -> str:
+    """Return the digest of code, without comments and layout; of other text as it is."""
     try:
         return digest(ast.dump(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -65,7 +60,7 @@ def marks_of(item: Item) -> Marks:
     return {
         "family": frozenset({family_of(item) or item.id}),
         "question": frozenset({" ".join(said)}),
-        "code": frozenset(_code(hop.tool) for hop in item.hops),
+        "code": frozenset(_code("\n".join(map(str, hop.tool.body_parts))) for hop in item.hops),
         "chain": frozenset({canonical(answers)} if len(answers) > 1 else ()),
         "domain": frozenset({item.domain} if item.domain else ()),
         "words": frozenset(" ".join(said[n : n + GRAM]) for n in range(len(said) - GRAM + 1)),

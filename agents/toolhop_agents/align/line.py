@@ -7,9 +7,9 @@ written: only this text can be run again exactly.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -118,11 +118,6 @@ class Context(Head):
 class Chat(Head):
     """A chat for supervised fine-tuning."""
 
-    @property
-    def content(self) -> str:
-        """Equal for lines that a model sees as equal."""
-        return digest(self.messages, sorted(map(canonical, self.tools)), self.trained)
-
     form: Literal["sft"] = "sft"
     id: str
     split: str
@@ -136,12 +131,6 @@ class Chat(Head):
 
 class Pair(Context):
     """A preference pair: one prompt, and two continuations."""
-
-    @property
-    def content(self) -> str:
-        """Equal for lines that a model sees as equal."""
-        tools = sorted(map(canonical, self.tools))
-        return digest(self.prompt, self.chosen, self.rejected, tools)
 
     form: Literal["dpo"] = "dpo"
     id: str
@@ -177,17 +166,6 @@ class Samples(_Part):
     replies: tuple[Candidate, ...]
 
 
-L = TypeVar("L", bound="Chat | Pair")
-
-
-def distinct(lines: Iterable[L]) -> list[L]:
-    """Return the lines without those whose content an earlier one has."""
-    first: dict[str, L] = {}
-    for line in lines:
-        first.setdefault(line.content, line)
-    return list(first.values())
-
-
 _LINE: TypeAdapter[Chat | Pair] = TypeAdapter(Annotated[Chat | Pair, Field(discriminator="form")])
 
 
@@ -199,6 +177,14 @@ def turns_in(messages: Sequence[Wire]) -> list[int]:
 def digest(*parts: object) -> str:
     """Return the SHA-256 of values that JSON can hold."""
     return hashlib.sha256(canonical(list(parts)).encode()).hexdigest()
+
+
+def trained_in(line: Chat | Pair) -> str:
+    """Return a digest that is equal for lines that train the same."""
+    tools = sorted(map(canonical, line.tools))
+    if isinstance(line, Chat):
+        return digest(line.messages, line.trained, tools)
+    return digest(line.prompt, line.chosen, line.rejected, tools)
 
 
 def lines_of(folder: Path) -> Iterator[Chat | Pair]:

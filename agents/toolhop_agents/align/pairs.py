@@ -17,16 +17,7 @@ from typing import Any
 from toolhop_agents.align import executed
 from toolhop_agents.align.check import guards
 from toolhop_agents.align.kinds import AlignError, PairType, Source, Verdict
-from toolhop_agents.align.line import (
-    Candidate,
-    Context,
-    Pair,
-    Result,
-    Wire,
-    digest,
-    distinct,
-    turns_in,
-)
+from toolhop_agents.align.line import Candidate, Context, Pair, Result, Wire, digest, turns_in
 from toolhop_agents.align.sft import thought
 from toolhop_agents.benchmarks.scenarios.agents import asks_when_missing
 from toolhop_agents.export.chat import Arguments, chat_message
@@ -259,8 +250,7 @@ def pairs(
         if place not in found or rank < found[place][0]:
             found[place] = rank, pair
     by_item: dict[str, list[Pair]] = defaultdict(list)
-    ranked = [pair for _, pair in sorted(found.values(), key=lambda one: one[0])]
-    for pair in distinct(ranked):
+    for _, pair in sorted(found.values(), key=lambda one: one[0]):
         by_item[pair.item].append(pair)
     kept = [pair for listed in by_item.values() for pair in listed[:most]]
     return sorted(kept, key=lambda pair: pair.id)

@@ -21,11 +21,13 @@ from toolhop_agents.align.pairs import Gathered
 from toolhop_agents.export.chat import Arguments, chat_message
 from toolhop_agents.models.wire_reading import messages_from_wire, tools_from_wire
 from toolhop_agents.runs.means import Means
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.messages import AssistantMessage, Reply
 from toolhop_env.reading import CallFormat
 from toolhop_tools.growing import RowFile
 from toolhop_tools.model import Item
+from toolhop_tools.secrets import redacted
 from toolhop_tools.several import each
 
 _SAMPLES: TypeAdapter[Samples] = TypeAdapter(Samples)
@@ -37,20 +39,22 @@ class SampleFile(RowFile):
     fault = AlignError
     wanted = "no line of samples"
 
-    def __init__(self, path: Path, count: int, agent: str, how: str = "") -> None:
+    def __init__(self, path: Path, count: int, settings: RunSettings) -> None:
         """Read an existing file.
 
         Args:
             path: the file.
             count: replies wanted of each context; a context with fewer is sampled again.
-            agent: the model or scripted agent that replies.
-            how: its sampling settings.
+            settings: who replies, and how.
 
         Raises:
             AlignError: the file cannot be read or written, or has replies of another agent or
                 settings.
         """
-        self._count, self.agent, self.how = count, agent, how
+        self._count, self.agent = count, settings.agent_name
+        names = ("temperature", "max_tokens", "request_options", "seed")
+        how = ", ".join(f"{name} {getattr(settings, name)!r}" for name in names)
+        self.how = redacted(how)
         self.done: set[str] = set()
         """Keys of the contexts with enough replies."""
         self.verdicts = Counter[Verdict]()
