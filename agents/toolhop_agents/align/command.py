@@ -316,7 +316,7 @@ def sample(
     elif {one.digest for one in items_in(out).values()} != {one.digest for one in items.values()}:
         raise AlignError(f"{out} has samples of other items", fix="give another --out")
     at_a_time = settings.max_connections or WORKERS
-    with closing(SampleFile(out / SAMPLES_FILE, count, settings)) as file:
+    with closing(SampleFile(out / SAMPLES_FILE, settings)) as file:
 
         async def ask() -> None:
             given, gate = Given(settings, tuple(items.values())), Connections(at_a_time)

@@ -159,7 +159,8 @@ class Candidate(_Part):
 class Samples(_Part):
     """A model's replies to one context, executed."""
 
-    context: Context
+    context: Context | str
+    """The context; its key if an earlier line has it."""
     agent: str
     how: str = ""
     """Sampling settings; empty in older files."""
