@@ -209,7 +209,7 @@ def test_samples_are_executed_and_become_pairs(data: Path, runs: list[str]) -> N
     other = toolhop("align", "sample", runs[4], "--agent", "oracle", "--out", str(out))
     assert (other.returncode, "not of oracle" in other.stderr) == (2, True)
     warm = toolhop("align", *arguments, "--temperature", "0.2")
-    assert (warm.returncode, "not of temperature '0.2'" in warm.stderr) == (2, True), warm.stderr
+    assert (warm.returncode, "not of temperature 0.2" in warm.stderr) == (2, True), warm.stderr
     rows = (out / "samples.jsonl").read_text().splitlines(keepends=True)
     assert len(rows) == 2 * done["contexts"]
     (out / "samples.jsonl").write_text("".join(rows[:-1]) + rows[-1][:40])  # as a kill leaves it
@@ -638,6 +638,8 @@ def test_a_test_set_is_refused_unless_it_is_asked_for() -> None:
     from toolhop_agents.align.leaks import refuse_tests
 
     refuse_tests("toolhop", [], True)
+    with pytest.raises(AlignError, match="test set"):
+        refuse_tests("toolhop", [], False)
     refuse_tests("mine", [scenes.plain()], False)
     official = replace(scenes.plain(), previous_answer_type="person")
     for item in (official, replace(scenes.plain(), extra={"origin": "nestools"})):
@@ -661,7 +663,8 @@ def test_chats_of_an_official_row_under_another_name_are_refused(
     first = {**json.loads(items[0]), "previous_answer_type": "person"}
     (copied_to / "items.jsonl").write_text("\n".join([json.dumps(first), *items[1:]]) + "\n")
     assert toolhop("align", "check", str(copied_to), "--sandbox", "process").returncode == 2
-    command("check", str(copied_to), "--allow-test")
+    allowed = toolhop("align", "check", str(copied_to), "--allow-test", "--sandbox", "process")
+    assert (allowed.returncode, "its licence is CC-BY" in allowed.stdout) == (1, True)
 
 
 def test_runs_with_treated_results_are_trained_on_as_they_were(data: Path, tmp_path: Path) -> None:
@@ -715,5 +718,4 @@ def test_a_folder_appears_whole_or_not_at_all(data: Path, tmp_path: Path) -> Non
     path = out / "axolotl" / "sft-train.jsonl"
     path.write_text(path.read_text().replace('"train": false', '"train": true', 1))
     edited = toolhop("align", "check", str(out), "--sandbox", "process")
-    assert (edited.returncode, "axolotl/sft-train.jsonl" in edited.stdout) == (1, True)    with pytest.raises(AlignError, match="test set"):
-        refuse_tests("toolhop", [], False)
+    assert (edited.returncode, "axolotl/sft-train.jsonl" in edited.stdout) == (1, True)

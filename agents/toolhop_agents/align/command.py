@@ -30,7 +30,7 @@ from toolhop_agents.align.writers import FORMATS
 from toolhop_agents.cli import EXIT_EPISODES
 from toolhop_agents.cli.flags import Number, Whole
 from toolhop_agents.cli.json_output import json_option, write_json
-from toolhop_agents.cli.options import checked, setting_option
+from toolhop_agents.cli.options import checked, setting_option, values_of
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.models.gguf import CHATML
 from toolhop_agents.models.rate import Connections
@@ -361,7 +361,7 @@ def check(folder: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 --
         _held(flags["against"], flags["allow_test"]),
         _names(flags["split_by"]),
     )
-    settings = checked({name: flags[name] for name in ("template", "sandbox")})
+    settings = checked(values_of({name: flags[name] for name in ("template", "sandbox")}))
     splits({}, by)  # raises if a name is unknown
 
     async def again(sandbox: Sandbox, step: Callable[[], None]) -> list[Refusal]:
