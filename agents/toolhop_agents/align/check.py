@@ -130,14 +130,11 @@ def _prompt(line: Chat | Pair, item: Item, own: str | None) -> Iterator[str]:
             template=own, single_shot=how.single_shot, phrasing=phrasing)
         for phrasing in (USUAL, *(() if own else binding.phrasings))
     )  # fmt: skip
-    usual = [[one.content for one in binding.prompt(ask)] for ask in asks]
-    if _lines_in(given) not in map(_lines_in, usual):
+    usual = ([one.content for one in binding.prompt(ask)] for ask in asks)
+    # Sorted, as tools that a prompt lists may be in any order.
+    found, *known = (sorted("\n".join(texts).split("\n")) for texts in (given, *usual))
+    if found not in known:
         yield "its prompt is not what the benchmark, or --template, asks with this item"
-
-
-def _lines_in(texts: Sequence[str]) -> list[str]:
-    """Return the lines of texts, sorted: tools that a prompt lists may be in any order."""
-    return sorted(line for text in texts for line in text.splitlines())
 
 
 def _gold_said(messages: Sequence[Wire], item: Item) -> Iterator[str]:

@@ -57,10 +57,9 @@ async def make(
     source = {"origin": name, "licence": licence_of(name)} if licence_of(name) else {}
 
     def marked(item: Item, family: Family | None) -> None:
-        items = (
-            (replace(one, extra={**source, **one.extra}) for one in family.items) if family else ()
-        )
-        on_family(item, family and replace(family, items=tuple(items)))
+        items = family.items if family else ()
+        known = tuple(replace(one, extra={**source, **one.extra}) for one in items)
+        on_family(item, family and replace(family, items=known))
 
     async with making_families(making, work.cluster) as (one, at_a_time):
         await make_all(work.chosen[done:], one, at_a_time=at_a_time, on_family=marked)
