@@ -25,10 +25,10 @@ from toolhop_env.reading import tagged_answer
 from toolhop_env.score import holds_answer
 from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
-from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_sandbox.outcome import JSON, Raised, Returned
 from toolhop_tools.answers import same_answer
 from toolhop_tools.leaves import leaves
-from toolhop_tools.model import Flaky, Item, canonical
+from toolhop_tools.model import Item, canonical
 from toolhop_tools.words import as_text, bare, scalars
 
 __all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "next_step"]
@@ -258,7 +258,10 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
         return Kind.FAILED_CALL_REPEATED, name, f"{name} fails again with the same arguments."
     if call.error is ErrorCode.UNKNOWN_TOOL:
         return Kind.WRONG_TOOL, name, f"No tool on offer is called {name}."
-    if call.error in BEFORE_RUNNING and call.error is not ErrorCode.NOT_APPROVED:
+    # No line of the tool ran: the call does not fit its signature, or the tool is down.
+    unrun = isinstance(call.outcome, Raised) and call.outcome.line is None
+    misfit = unrun and call.outcome.error == "TypeError"
+    if misfit or (call.error in BEFORE_RUNNING and call.error is not ErrorCode.NOT_APPROVED):
         path = "".join(one.path for one in getattr(call.verdict, "problems", ())[:1])
         return Kind.MALFORMED_CALL, path, f"{name} does not run: {call.error}. {path}".rstrip()
     if step is None:
@@ -266,9 +269,7 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
             return NONE
         why = f"No step of the item's chain has the tool {name}, and it gives no step's result."
         return Kind.WRONG_TOOL, name, why
-    tool = read.item.all_tools.get(name) if read.item else None
-    flaky = call.error is ErrorCode.RAISED and tool is not None and isinstance(tool.body, Flaky)
-    if flaky or (call.error and (step not in read.reachable or _key(call) in read.worked)):
+    if unrun or (call.error and (step not in read.reachable or _key(call) in read.worked)):
         return NONE  # the tool fails, whatever the call
     if ahead := _guessed(read, call, step):
         why = f"{name} has {ahead!r} in the turn in which a step before it is called."
