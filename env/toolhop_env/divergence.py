@@ -16,7 +16,7 @@ from functools import cached_property
 
 from toolhop_env.benchmarks import named
 from toolhop_env.benchmarks.heard import Heard, Source, is_wording
-from toolhop_env.benchmarks.known import plain_words
+from toolhop_env.benchmarks.known import Known, plain_words
 from toolhop_env.benchmarks.results import LEAST_TELLING, gives, same, says, texts
 from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
 from toolhop_env.feedback import result_value
@@ -118,8 +118,20 @@ class _Read:
 
     @cached_property
     def gives(self) -> Mapping[int, Sequence[int]]:
-        """The numbers of the steps whose results a call gives, by the call's index."""
-        return {n: [s.number for s in self.steps if gives(call, s)] for n, call in self.tried}
+        """The numbers of the steps whose results a call gives, by the call's index.
+
+        A tool with a step of its own does not give another step the same result.
+        """
+        own = {(step.tool, step.answer) for step in self.steps}
+        return {
+            n: [
+                step.number
+                for step in self.steps
+                if gives(call, step)
+                and (call.raw.name == step.tool or (call.raw.name, step.answer) not in own)
+            ]
+            for n, call in self.tried
+        }
 
     @cached_property
     def reached(self) -> Mapping[int, int]:
@@ -173,6 +185,8 @@ class _Read:
                 continue
             if OPTION.fullmatch(text) or heard.holds(leaf.value) or heard.gives(leaf.value):
                 continue
+            if heard.may_be_known(leaf.value, Known("")):
+                continue
             yield leaf.path, leaf.value
 
     def proven(self, step: Step) -> Mapping[str, JSON] | None:
@@ -215,7 +229,7 @@ def _alike(value: str, wanted: str) -> bool:
     near = "".join(ours) == "".join(theirs) or (fewer <= more and 2 * len(fewer) >= len(more))
     part = len(value) >= LEAST_TELLING and says(wanted, value)
     spelt = get_close_matches(bare(value), [bare(wanted)], cutoff=SPELLING_LIKENESS)
-    return near or part or says(value, wanted) or (is_wording(value + wanted) and bool(spelt))
+    return near or part or (is_wording(value + wanted) and bool(spelt))
 
 
 def _leaves(arguments: Mapping[str, JSON] | None) -> Mapping[tuple[str | int, ...], JSON]:
@@ -331,11 +345,11 @@ def _of_arguments(
 
 def _compared(read: _Read, call: Called, text: str, wanted: str) -> Kind:
     """Return how a value that was said before differs from the wanted one."""
-    if _alike(text, wanted):
-        return Kind.WRONG_FORM
-    before = [one for _, one in read.tried if one.turn < call.turn]
-    misread = any(holds_answer(one, text) and holds_answer(one, wanted) for one in before)
-    return Kind.RESULT_MISREAD if misread else Kind.WRONG_VALUE
+    before = [other for _, other in read.tried if other.turn < call.turn]
+    both = any(holds_answer(other, text) and holds_answer(other, wanted) for other in before)
+    if both and not same_answer(text, wanted):
+        return Kind.RESULT_MISREAD
+    return Kind.WRONG_FORM if _alike(text, wanted) else Kind.WRONG_VALUE
 
 
 def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
@@ -400,7 +414,7 @@ def _of_open(read: _Read) -> Iterator[Divergence]:
 
 def _of_answer(read: _Read, chain: Chain) -> Kind:
     """Return what is wrong with an answer where no step is known to be wrong."""
-    if _alike(chain.given, chain.answer):
+    if says(chain.given, chain.answer) or _alike(chain.given, chain.answer):
         return Kind.ANSWER_FORM
     held = any(holds_answer(call, chain.given) for _, call in read.tried)
     return Kind.RESULT_MISREAD if held else Kind.WRONG_CONCLUSION
