@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
+from string import punctuation
 
 from toolhop_env.benchmarks import named
-from toolhop_env.benchmarks.heard import Heard, Source, is_wording
+from toolhop_env.benchmarks.heard import MOST_WORDS, Heard, Source, is_wording
 from toolhop_env.benchmarks.known import Known, plain_words
 from toolhop_env.benchmarks.results import LEAST_TELLING, gives, same, says, texts
 from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
@@ -189,6 +190,29 @@ class _Read:
                 continue
             yield leaf.path, leaf.value
 
+    def another_form(self, call: Called, text: str) -> str:
+        """Return words said before a call that a text has spelt or written otherwise; or nothing.
+
+        Nothing either if the text was said exactly so.
+        """
+        written, size, runs = text.strip(punctuation), len(text.split()), dict[str, str]()
+        for said in [source.text.split() for source in self.sources if source.turn < call.turn]:
+            for at in range(len(said) - size + 1)[:MOST_WORDS]:
+                run = " ".join(said[at : at + size]).strip(punctuation)
+                runs[bare(run)] = written if run == written else runs.get(bare(run), run)
+        long = size > 1 and is_wording(text)
+        close = get_close_matches(bare(written), runs, 1, SPELLING_LIKENESS) if long else []
+        return next((runs[run] for run in close if runs[run] != written), "")
+
+    def used(self, call: Called) -> bool:
+        """Whether a later call passes a value that this call's result is the first to say."""
+        if not isinstance(call.outcome, Returned):
+            return False
+        heard = Heard([source for source in self.sources if source.turn < call.turn])
+        passed = [value for _, c in self.tried if c.turn > call.turn for value in texts(_values(c))]
+        returned = {*texts(result_value(call.outcome))}
+        return any(value in returned and not heard.holds(value) for value in passed)
+
     def proven(self, step: Step) -> Mapping[str, JSON] | None:
         """Arguments that give a step's result: the certificate's, else those of a later call."""
         at = self.reached.get(step.number)
@@ -354,7 +378,12 @@ def _compared(read: _Read, call: Called, text: str, wanted: str) -> Kind:
 
 def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
     """Compare a call's values with the results that the chain hands on; no call is proven."""
+    if read.chain and read.chain.right and read.used(call):
+        return NONE
     said = texts(_values(call))
+    for text in said:
+        if form := read.another_form(call, text):
+            return Kind.WRONG_FORM, text, f"{call.raw.name} has {text!r} for {form!r}."
     handed = [one.answer for one in read.steps[: step.number - 1]][::-1]
     differs = f"{call.raw.name} differs from the item's own chain"
     passes = any(same_answer(answer, text) for answer in handed for text in said)
