@@ -11,14 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
-from string import punctuation
 
 from toolhop_env.benchmarks import named
-from toolhop_env.benchmarks.heard import MOST_WORDS, Heard, Source, is_wording
+from toolhop_env.benchmarks.heard import Heard, Source, misspelt
 from toolhop_env.benchmarks.known import Known, plain_words
-from toolhop_env.benchmarks.results import LEAST_TELLING, gives, same, says, texts
+from toolhop_env.benchmarks.results import gives, same, says, texts
 from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
 from toolhop_env.feedback import result_value
 from toolhop_env.questions import NO_ANSWERS, Answers
@@ -28,16 +26,15 @@ from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
 from toolhop_sandbox.outcome import JSON, Raised, Returned
 from toolhop_tools.answers import same_answer
+from toolhop_tools.dates import whole_date
 from toolhop_tools.leaves import leaves
 from toolhop_tools.model import Item, canonical
-from toolhop_tools.words import as_text, bare, scalars
+from toolhop_tools.words import as_text, scalars
 
 __all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "next_step"]
 
 OPTION = re.compile(r"[a-z][a-z_-]*")
 """A value that picks an option, such as ``birth_year``, is not made up."""
-SPELLING_LIKENESS = 0.9
-"""Minimum similarity (difflib ratio) of a misspelt value: about one wrong letter in ten."""
 
 
 def first_divergence(
@@ -123,16 +120,12 @@ class _Read:
 
         A tool with a step of its own does not give another step the same result.
         """
-        own = {(step.tool, step.answer) for step in self.steps}
-        return {
-            n: [
-                step.number
-                for step in self.steps
-                if gives(call, step)
-                and (call.raw.name == step.tool or (call.raw.name, step.answer) not in own)
-            ]
-            for n, call in self.tried
-        }
+        given = dict[int, Sequence[int]]()
+        for n, call in self.tried:
+            own = [step.answer for step in self.steps if step.tool == call.raw.name]
+            steps = [s for s in self.steps if s.tool == call.raw.name or s.answer not in own]
+            given[n] = [step.number for step in steps if gives(call, step)]
+        return given
 
     @cached_property
     def reached(self) -> Mapping[int, int]:
@@ -173,45 +166,32 @@ class _Read:
         prompt = "\n".join([*(message.content for message in start.messages), start.question])
         return [Source(prompt), *map(_source, self.trace.calls)]
 
+    def heard(self, call: Called) -> Heard:
+        """What was said to the agent before the turn of a call."""
+        return Heard([source for source in self.sources if source.turn < call.turn])
+
     def unsaid(self, call: Called) -> Iterator[tuple[tuple[str | int, ...], JSON]]:
         """Yield the values that nothing before a call says or gives, with their paths."""
-        heard = Heard([one for one in self.sources if one.turn < call.turn])
+        heard = self.heard(call)
         schema = self.chain.schemas.get(call.raw.name, {}) if self.chain else {}
         if self.item is not None and call.raw.name in self.item.all_tools:
             schema = self.item.all_tools[call.raw.name].schema.parameters
         for leaf in leaves(schema, _values(call)):
-            text = as_text(leaf.value)
-            offered = leaf.choices or leaf.value == leaf.schema.get("default") or text in leaf.about
-            if leaf.value is None or isinstance(leaf.value, bool) or offered:
+            text, about = as_text(leaf.value), f"{leaf.name} {leaf.about}"
+            option = leaf.choices or leaf.value == leaf.schema.get("default") or text in leaf.about
+            if leaf.value is None or isinstance(leaf.value, bool) or option:
                 continue
             if OPTION.fullmatch(text) or heard.holds(leaf.value) or heard.gives(leaf.value):
                 continue
-            if heard.may_be_known(leaf.value, Known("")):
-                continue
-            yield leaf.path, leaf.value
-
-    def another_form(self, call: Called, text: str) -> str:
-        """Return words said before a call that a text has spelt or written otherwise; or nothing.
-
-        Nothing either if the text was said exactly so.
-        """
-        written, size, runs = text.strip(punctuation), len(text.split()), dict[str, str]()
-        for said in [source.text.split() for source in self.sources if source.turn < call.turn]:
-            for at in range(len(said) - size + 1)[:MOST_WORDS]:
-                run = " ".join(said[at : at + size]).strip(punctuation)
-                runs[bare(run)] = written if run == written else runs.get(bare(run), run)
-        long = size > 1 and is_wording(text)
-        close = get_close_matches(bare(written), runs, 1, SPELLING_LIKENESS) if long else []
-        return next((runs[run] for run in close if runs[run] != written), "")
+            if not heard.may_be_known(leaf.value, Known(about)):
+                yield leaf.path, leaf.value
 
     def used(self, call: Called) -> bool:
         """Whether a later call passes a value that this call's result is the first to say."""
-        if not isinstance(call.outcome, Returned):
-            return False
-        heard = Heard([source for source in self.sources if source.turn < call.turn])
-        passed = [value for _, c in self.tried if c.turn > call.turn for value in texts(_values(c))]
-        returned = {*texts(result_value(call.outcome))}
-        return any(value in returned and not heard.holds(value) for value in passed)
+        value = result_value(call.outcome) if isinstance(call.outcome, Returned) else None
+        later = [other for _, other in self.tried if other.turn > call.turn]
+        passed = {text for other in later for text in texts(_values(other))}
+        return not all(map(self.heard(call).holds, passed.intersection(texts(value))))
 
     def proven(self, step: Step) -> Mapping[str, JSON] | None:
         """Arguments that give a step's result: the certificate's, else those of a later call."""
@@ -251,9 +231,8 @@ def _alike(value: str, wanted: str) -> bool:
         return False
     fewer, more = sorted(({*ours}, {*theirs}), key=len)
     near = "".join(ours) == "".join(theirs) or (fewer <= more and 2 * len(fewer) >= len(more))
-    part = len(value) >= LEAST_TELLING and says(wanted, value)
-    spelt = get_close_matches(bare(value), [bare(wanted)], cutoff=SPELLING_LIKENESS)
-    return near or part or (is_wording(value + wanted) and bool(spelt))
+    same_day = whole_date(value) is not None and whole_date(value) == whole_date(wanted)
+    return near or same_day or bool(misspelt(value, [wanted]))
 
 
 def _leaves(arguments: Mapping[str, JSON] | None) -> Mapping[tuple[str | int, ...], JSON]:
@@ -349,16 +328,11 @@ def _of_arguments(
             return Kind.MADE_UP_VALUE, text, f"Nothing before the call says {name} = {text!r}."
     if proven is None:
         return _against_chain(read, call, step)
-    # Where a call with the right form fails too, the form is not at fault.
-    failed = [other for at, other in read.tried if not read.gives[at]]
-    tried = [_leaves(_values(other)) for other in failed if other.raw.name == step.tool]
-    mended = {path for path in wanted for other in tried if same(other.get(path), wanted[path])}
     whose = "the proven call" if step.arguments is not None else "the call that worked"
     pairs = [
         (".".join(map(str, path)), as_text(value), as_text(wanted.get(path, "")))
         for path, value in scalars(_values(call))
         if value is not None and value is not False and not same(value, wanted.get(path))
-        if path not in mended or not _alike(as_text(value), as_text(wanted[path]))
     ]
     # A value that differs matters most; one that the proven call does without, least.
     for name, text, right in sorted(pairs, key=lambda pair: (not pair[2], _alike(*pair[1:]))):
@@ -380,12 +354,11 @@ def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
     """Compare a call's values with the results that the chain hands on; no call is proven."""
     if read.chain and read.chain.right and read.used(call):
         return NONE
-    said = texts(_values(call))
+    said, differs = texts(_values(call)), f"{call.raw.name} differs from the item's own chain"
     for text in said:
-        if form := read.another_form(call, text):
-            return Kind.WRONG_FORM, text, f"{call.raw.name} has {text!r} for {form!r}."
-    handed = [one.answer for one in read.steps[: step.number - 1]][::-1]
-    differs = f"{call.raw.name} differs from the item's own chain"
+        if form := read.heard(call).otherwise(text):
+            return Kind.WRONG_FORM, text, f"{differs}: it has {text!r} for {form!r}."
+    handed = [earlier.answer for earlier in read.steps[: step.number - 1]][::-1]
     passes = any(same_answer(answer, text) for answer in handed for text in said)
     pairs = [] if passes else [(answer, text) for answer in handed for text in said]
     for answer, text in pairs:

@@ -64,7 +64,7 @@ def result(program: Program, arguments: Mapping[str, Any]) -> Outcome:
             found = arguments["first"] - arguments["second"]
         case _:
             found = "rain"
-    return Raised("KeyError", "unknown") if found is None else Returned(json.dumps(found))
+    return Raised("KeyError", "unknown", 1) if found is None else Returned(json.dumps(found))
 
 
 def item(*, certified: bool = True) -> Item:
