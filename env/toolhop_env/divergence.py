@@ -183,11 +183,13 @@ class _Read:
                 continue
             if OPTION.fullmatch(text) or heard.holds(leaf.value) or heard.gives(leaf.value):
                 continue
-            if not heard.may_be_known(leaf.value, Known(about)):
+            if not heard.may_be_known(leaf.value, Known(about)) and not heard.otherwise(text):
                 yield leaf.path, leaf.value
 
     def used(self, call: Called) -> bool:
-        """Whether a later call passes a value that this call's result is the first to say."""
+        """Whether a value that a call is the first to return is passed on to a right answer."""
+        if self.chain is None or not self.chain.right:
+            return False
         value = result_value(call.outcome) if isinstance(call.outcome, Returned) else None
         later = [other for _, other in self.tried if other.turn > call.turn]
         passed = {text for other in later for text in texts(_values(other))}
@@ -352,7 +354,7 @@ def _compared(read: _Read, call: Called, text: str, wanted: str) -> Kind:
 
 def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
     """Compare a call's values with the results that the chain hands on; no call is proven."""
-    if read.chain and read.chain.right and read.used(call):
+    if read.used(call) and step.number not in read.reached:
         return NONE
     said, differs = texts(_values(call)), f"{call.raw.name} differs from the item's own chain"
     for text in said:
