@@ -55,11 +55,11 @@ def first_divergence(
     if trace.ended is None or trace.ended.ending in (Ending.ERRORED, Ending.STOPPED):
         return Divergences()
     read = _read(trace, item, answers)
-    found = [*_of_calls(read), *_of_end(read, trace.ended.ending)]
-    if read.chain and not (found or read.chain.right or read.chain.defers):
-        found = [Divergence(Kind.UNDECIDABLE, read.last, None, read.chain.given, None, "")]
-    in_time = sorted(found, key=lambda one: (one.turn, one.call is None, one.call or 0))
-    return Divergences(tuple(in_time))
+    places = [*_of_calls(read), *_of_end(read, trace.ended.ending)]
+    if read.chain and not (places or read.chain.right or read.chain.defers):
+        places = [Divergence(Kind.UNDECIDABLE, read.last, None, read.chain.given, None, "")]
+    places.sort(key=lambda place: (place.turn, place.call is None, place.call or 0))
+    return Divergences(tuple(places))
 
 
 def next_step(trace: Trace, item: Item, turn: int) -> Step | None:
@@ -71,11 +71,10 @@ def next_step(trace: Trace, item: Item, turn: int) -> Step | None:
 def _read(trace: Trace, item: Item | None, answers: Answers) -> _Read:
     chain = named(trace.started.benchmark).chain(trace, answers)
     if chain is not None and item is not None and len(item.hops) == len(chain.steps):
-        golds = [hop.gold.arguments if hop.gold else None for hop in item.hops]
-        steps = (
-            replace(step, arguments=step.arguments or gold)
-            for step, gold in zip(chain.steps, golds, strict=True)
-        )
+        steps = [
+            replace(step, arguments=step.arguments or (hop.gold.arguments if hop.gold else None))
+            for step, hop in zip(chain.steps, item.hops, strict=True)
+        ]
         chain = replace(chain, steps=tuple(steps))
     return _Read(trace, item, chain)
 
@@ -277,11 +276,12 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
         return Kind.FAILED_CALL_REPEATED, name, f"{name} fails again with the same arguments."
     if call.error is ErrorCode.UNKNOWN_TOOL:
         return Kind.WRONG_TOOL, name, f"No tool on offer is called {name}."
-    # No line of the tool ran: the call does not fit its signature, or the tool is down.
-    unrun = isinstance(call.outcome, Raised) and call.outcome.line is None
-    misfit = unrun and call.outcome.error == "TypeError"
-    if misfit or (call.error in BEFORE_RUNNING and call.error is not ErrorCode.NOT_APPROVED):
-        path = "".join(one.path for one in getattr(call.verdict, "problems", ())[:1])
+    # If no line of the tool ran, the call does not fit its signature, or the tool is down.
+    unrun = call.outcome if isinstance(call.outcome, Raised) and not call.outcome.line else None
+    if unrun and unrun.error == "TypeError":
+        return Kind.MALFORMED_CALL, "", f"{name} does not start with these arguments."
+    if call.error in BEFORE_RUNNING and call.error is not ErrorCode.NOT_APPROVED:
+        path = "".join(problem.path for problem in getattr(call.verdict, "problems", ())[:1])
         return Kind.MALFORMED_CALL, path, f"{name} does not run: {call.error}. {path}".rstrip()
     if step is None:
         if not read.steps or read.gives[n]:
@@ -309,8 +309,8 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
 def _guessed(read: _Read, call: Called, step: Step) -> str:
     """Return the value that a call guesses in place of a result that is still to come."""
     now = {other.raw.name for _, other in read.tried if other.turn == call.turn} - {step.tool}
-    earlier = (one for one in read.steps if one.number < step.number and one.tool in now)
-    awaited = [one.answer for one in earlier if not read.done(one, call.turn)]
+    earlier = (before for before in read.steps[: step.number - 1] if before.tool in now)
+    awaited = [before.answer for before in earlier if not read.done(before, call.turn)]
     proven = _leaves(read.proven(step))
     for path, value in read.unsaid(call) if awaited else ():
         wanted = as_text(proven.get(path))
@@ -336,11 +336,12 @@ def _of_arguments(
         for path, value in scalars(_values(call))
         if value is not None and value is not False and not same(value, wanted.get(path))
     ]
+    if not pairs:
+        return Kind.WRONG_VALUE, "", f"The call lacks an argument that {whose} has."
     # A value that differs matters most; one that the proven call does without, least.
-    for name, text, right in sorted(pairs, key=lambda pair: (not pair[2], _alike(*pair[1:]))):
-        evidence = f"{name} is {text!r}; {whose} has {repr(right) if right else 'none'}."
-        return _compared(read, call, text, right), text, evidence
-    return Kind.WRONG_VALUE, "", f"The call lacks an argument that {whose} has."
+    name, text, right = min(pairs, key=lambda pair: (not pair[2], _alike(*pair[1:])))
+    evidence = f"{name} is {text!r}; {whose} has {repr(right) if right else 'none'}."
+    return _compared(read, call, text, right), text, evidence
 
 
 def _compared(read: _Read, call: Called, text: str, wanted: str) -> Kind:
@@ -361,9 +362,8 @@ def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
         if form := read.heard(call).otherwise(text):
             return Kind.WRONG_FORM, text, f"{differs}: it has {text!r} for {form!r}."
     handed = [earlier.answer for earlier in read.steps[: step.number - 1]][::-1]
-    passes = any(same_answer(answer, text) for answer in handed for text in said)
-    pairs = [] if passes else [(answer, text) for answer in handed for text in said]
-    for answer, text in pairs:
+    pairs = [(answer, text) for answer in handed for text in said]
+    for answer, text in [] if any(same_answer(*pair) for pair in pairs) else pairs:
         kind = _compared(read, call, text, answer)
         if kind is not Kind.WRONG_VALUE:
             return kind, text, f"{differs}: it has {text!r} for {answer!r}."
@@ -401,9 +401,9 @@ def _of_open(read: _Read) -> Iterator[Divergence]:
     """Yield the steps that the agent went past before a wrong answer."""
     for step in read.open:
         tries = [n for n, call in read.tried if call.raw.name == step.tool]
-        later = {one.tool for one in read.steps[step.number :]}
-        after = [n for n, call in read.tried if n > max(tries, default=-1)]
-        call = next((n for n in after if read.trace.calls[n].raw.name in later), None)
+        later = {after.tool for after in read.steps[step.number :]}
+        since = [(n, call) for n, call in read.tried if n > max(tries, default=-1)]
+        call = next((n for n, call in since if call.raw.name in later), None)
         turn = read.last if call is None else read.trace.calls[call].turn
         if tries:
             kind, why = Kind.LOST_STEP, f"{step.tool} does not return {step.answer!r}"

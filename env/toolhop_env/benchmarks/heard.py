@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import islice
 from string import punctuation
 
 from toolhop_env.benchmarks.derived import Told, may_follow
@@ -140,12 +141,13 @@ class Heard:
         Nothing either if the text was said exactly so.
         """
         written, size, near = text.strip(punctuation), len(text.split()), dict[str, str]()
-        for said in [one.text.split() for one in self._sources] if size > 1 else ():
-            for at in range(len(said) - size + 1)[:MOST_WORDS]:
-                run = " ".join(said[at : at + size]).strip(punctuation)
-                if run == written:
-                    return ""
-                near[bare(run)] = run
+        said = [one.text.split() for one in self._sources] if size > 1 else []
+        rows = (words[at : at + size] for words in said for at in range(len(words) - size + 1))
+        for row in islice(rows, MOST_WORDS):
+            run = " ".join(row).strip(punctuation)
+            if run == written:
+                return ""
+            near[bare(run)] = run
         return near.get(misspelt(written, list(near)), "")
 
     def may_be_known(self, value: JSON, about: Known) -> bool:
