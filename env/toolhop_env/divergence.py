@@ -141,22 +141,16 @@ class _Read:
         if not self.done(step, call.turn) or all(self.done(s, call.turn) for s in self.reachable):
             return False
         gave = self.trace.calls[self.reached[step.number]]
-        then, now = [
-            any(same_answer(step.answer, text) for text in texts(_values(tried)))
-            for tried in (gave, call)
-        ]
+        passed = [texts(_values(tried)) for tried in (gave, call)]
+        then, now = [any(same_answer(step.answer, text) for text in each) for each in passed]
         return now and not then and {gave.raw.name, call.raw.name} == {step.tool}
 
     @cached_property
     def open(self) -> Sequence[Step]:
         """Reachable steps whose results no call gives, and no call has from the agent's head."""
-        passed = [as_text(value) for _, call in self.tried for _, value in scalars(_values(call))]
-        return [
-            step
-            for step in self.reachable
-            if step.number not in self.reached
-            and not any(same_answer(step.answer, value) for value in passed)
-        ]
+        passed = [text for _, call in self.tried for text in texts(_values(call))]
+        steps = [step for step in self.reachable if step.number not in self.reached]
+        return [s for s in steps if not any(same_answer(s.answer, text) for text in passed)]
 
     @cached_property
     def sources(self) -> Sequence[Source]:
@@ -187,12 +181,11 @@ class _Read:
 
     def used(self, call: Called) -> bool:
         """Whether a value that a call is the first to return is passed on to a right answer."""
-        if self.chain is None or not self.chain.right:
-            return False
         value = result_value(call.outcome) if isinstance(call.outcome, Returned) else None
-        later = [other for _, other in self.tried if other.turn > call.turn]
-        passed = {text for other in later for text in texts(_values(other))}
-        return not all(map(self.heard(call).holds, passed.intersection(texts(value))))
+        later = [texts(_values(other)) for _, other in self.tried if other.turn > call.turn]
+        passed = {text for each in later for text in each if text in texts(value)}
+        right = self.chain is not None and self.chain.right
+        return right and not all(map(self.heard(call).holds, passed))
 
     def proven(self, step: Step) -> Mapping[str, JSON] | None:
         """Arguments that give a step's result: the certificate's, else those of a later call."""

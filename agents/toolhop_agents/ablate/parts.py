@@ -82,9 +82,7 @@ def part_effects(
     chosen = [_chosen(ablation, every, levels) for levels in compared]
     effects = corrected([line(measure, [*pairs.values()], options) for pairs, _ in chosen])
     parts = []
-    for (first, second), (pairs, wanted), effect_line in zip(
-        compared, chosen, effects, strict=True
-    ):
+    for (first, second), (pairs, wanted), whole in zip(compared, chosen, effects, strict=True):
         left = [
             pair
             for (prefix, key), pair in pairs.items()
@@ -92,7 +90,7 @@ def part_effects(
         ]
         tight, more = line(measure, left, options), added(first, second)
         leaking = len(pairs) - len(left)
-        parts.append(PartEffect(first, second, more, effect_line, wanted, tight, leaking))
+        parts.append(PartEffect(first, second, more, whole, wanted, tight, leaking))
     return parts
 
 
