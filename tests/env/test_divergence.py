@@ -33,6 +33,7 @@ BOOKS: Mapping[str, JSON] = {
     "Heron Films": {"play": "Heron (1944)", "film": "Heron (1944 film)"},
     "Two Herons": {"volumes": 2, "pages": 90},
     "Pages": 9,
+    "the author": "The Heron Year",
 }
 BORN = {"Mara Ilves": 1931, "Jon Peltz": 1920}
 QUESTION = "How old was the author of the book 'The Heron Year' in 2000?"
@@ -162,6 +163,9 @@ PLANTED: dict[str, tuple[Sequence[Reply], Sequence[tuple[Kind, int, int | None]]
     "another form of the answer": ((*RIGHT[:3], says("69 years")), [
         (Kind.ANSWER_FORM, 4, None),
     ]),
+    "the answer in a sentence": ((*RIGHT[:3], says("The author was 69 by then")), [
+        (Kind.ANSWER_FORM, 4, None),
+    ]),
 }  # fmt: skip
 
 
@@ -282,6 +286,8 @@ def test_a_misspelt_value_is_another_form_but_another_number_is_not() -> None:
     assert only(first_divergence(spelt)).kind is Kind.WRONG_FORM
     numbered = played(turn(book("No. 20240118")), *RIGHT, of=proven(1, title="No. 20240117"))
     assert only(first_divergence(numbered)).kind is Kind.MADE_UP_VALUE
+    dated = played(turn(book("1931-05-01")), *RIGHT, of=proven(1, title="May 1, 1931"))
+    assert only(first_divergence(dated)).kind is Kind.WRONG_FORM
 
 
 def test_a_call_with_its_own_steps_result_is_for_a_later_step() -> None:
@@ -359,8 +365,8 @@ def test_another_tool_gives_a_result_in_a_sentence_but_not_what_it_was_told() ->
 def test_a_tool_with_a_step_of_its_own_gives_no_other_step_the_same_result() -> None:
     plain = item(certified=False)
     hops = (plain.hops[0], replace(plain.hops[1], answer="Mara Ilves"), plain.hops[2])
-    trace = played(RIGHT[0], turn(year("novel")), *RIGHT[2:], of=replace(plain, hops=hops))
-    assert kinds(first_divergence(trace)) == [(Kind.WRONG_VALUE, 2, 1)]
+    trace = played(RIGHT[0], turn(year("Jon Peltz")), *RIGHT[2:], of=replace(plain, hops=hops))
+    assert kinds(first_divergence(trace)) == [(Kind.RESULT_MISREAD, 2, 1)]
 
 
 def test_the_wrong_value_of_the_right_result_is_misread_even_if_it_looks_alike() -> None:
@@ -369,6 +375,8 @@ def test_the_wrong_value_of_the_right_result_is_misread_even_if_it_looks_alike()
     plain = replace(item(), hops=(replace(hops[0], answer="Heron (1944 film)"), *hops[1:]))
     trace = played(film, turn(year("Heron (1944)")), says("70"), of=plain)
     assert kinds(first_divergence(trace))[0] == (Kind.RESULT_MISREAD, 2, 1)
+    cased = played(RIGHT[0], turn(year("mara ilves")), *RIGHT[1:])
+    assert only(first_divergence(cased)).kind is Kind.WRONG_FORM
 
 
 @pytest.mark.parametrize(
@@ -404,6 +412,9 @@ def test_a_result_that_is_passed_on_to_a_right_answer_served() -> None:
     )  # fmt: skip
     unused = played(RIGHT[0], *RIGHT[2:], of=other)
     assert kinds(first_divergence(unused))[0] == (Kind.WRONG_VALUE, 1, 0)
+    mirror = turn(raw("mirror", {"title": "The Heron Year"}))
+    known = played(turn(book("the author")), mirror, *RIGHT[1:], of=other)
+    assert kinds(first_divergence(known))[0] == (Kind.WRONG_VALUE, 1, 0)
 
 
 def test_options_are_not_made_up() -> None:

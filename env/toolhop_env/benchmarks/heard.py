@@ -45,8 +45,7 @@ def is_wording(text: str) -> bool:
 def misspelt(text: str, known: Sequence[str]) -> str:
     """Return the bare wording that a text misspells, or writes in other case; empty if none."""
     forms = list(map(bare, known)) if is_wording(text) else []
-    close = get_close_matches(bare(text), forms, 1, SPELLING_LIKENESS)
-    return next(iter(filter(is_wording, close)), "")
+    return next(iter(get_close_matches(bare(text), forms, 1, SPELLING_LIKENESS)), "")
 
 
 @dataclass(frozen=True)
