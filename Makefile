@@ -35,7 +35,7 @@ test: setup
 
 # No process is started, no engine, browser or network asked: tests/pure.py sees to it.
 test-pure: setup
-	$(BIN)/python -m pytest -n 0 --pure $(ARGS)
+	$(BIN)/python -m pytest -n auto --pure $(ARGS)
 
 # In an environment of its own, beside openai-agents, inspect_ai and gymnasium; what is built for an
 # index is checked; every install line of the pages is run. Takes minutes and the network.

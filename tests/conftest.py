@@ -46,7 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("patient", patient)
     settings.load_profile("patient")
-    if config.getoption("--pure"):
+    # The controller of xdist starts its workers, and runs no test.
+    if config.getoption("--pure") and not config.getoption("numprocesses", None):
         config.pluginmanager.register(Pure(config))
 
 

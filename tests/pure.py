@@ -48,6 +48,10 @@ class Pure:
         # What a test that is ended midway leaves open says nothing.
         for kind in UNCLOSED:
             config.addinivalue_line("filterwarnings", f"ignore::pytest.{kind.__name__}")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """From here on: a worker of xdist asks `uname` as it starts."""
         sys.addaudithook(self._audit)
         # Its processes are started past the audit events.
         BaseProcess.start = self._start  # type: ignore[assignment, method-assign]

@@ -27,6 +27,7 @@ def _plain(one: Summary) -> dict[str, JSON]:
         "call_format": one.group.call_format.value,
         "perturbation": one.group.perturbation,
         "tool_order": tool_order(one.group.perturbation),
+        "treatment": one.group.treatment,
         "judge": one.group.judge,
         "episodes": one.episodes,
         "errored": one.errored,

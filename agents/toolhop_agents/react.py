@@ -7,6 +7,7 @@ import anyio
 from toolhop_agents.call_formats import shown
 from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault, NoReply
 from toolhop_env.episode import Episode
+from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.trace import Ending
 from toolhop_sandbox.errors import SandboxError
 
@@ -14,7 +15,7 @@ from toolhop_sandbox.errors import SandboxError
 async def play(episode: Episode, model: Model) -> None:
     """Play an entered episode to its end; the trace records everything.
 
-    Faults of the model service or of the sandbox end the episode as errored, with the reason. If
+    Faults of the model service, the sandbox or the benchmark's code end the episode as errored. If
     the time limit passes before a reply arrives, it ends as out of time; if the conversation
     outgrows the model's context, as out of context; if the agent stops replying, as stopped.
 
@@ -43,3 +44,5 @@ async def play(episode: Episode, model: Model) -> None:
             raise
         except SandboxError as fault:
             episode.end(Ending.ERRORED, f"the sandbox broke: {fault}")
+        except BenchmarkFault as fault:
+            episode.end(Ending.ERRORED, str(fault))

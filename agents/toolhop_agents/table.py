@@ -88,7 +88,7 @@ def table_console() -> TableConsole:
 def labelled(summaries: Sequence[Summary]) -> RowLabels:
     """Return a label for each row: the agent, and whatever else distinguishes the rows."""
     names = list(dict.fromkeys(_name(one) for one in summaries))
-    differ = [part for part in range(1, 5) if len({name[part] for name in names}) > 1]
+    differ = [part for part in range(1, 6) if len({name[part] for name in names}) > 1]
     labels = {}
     for name in names:
         more = [name[part] or "no judge" for part in differ]
@@ -104,7 +104,7 @@ def by_agent(summaries: Sequence[Summary]) -> RowLabels:
 def _name(one: Summary) -> RowName:
     group = one.group
     how = (group.feedback.value, group.call_format.value, group.perturbation)
-    return (group.agent, *how, group.judge)
+    return (group.agent, *how, group.treatment or "as usual", group.judge)
 
 
 def _order(summaries: Sequence[Summary]) -> str:

@@ -82,6 +82,8 @@ class Attempt:
     """Whether a certificate proves the item; None if unknown."""
     injection: InjectionLabel | None = None
     """What the agent did about an injected instruction; None if results have none."""
+    treatment: str = ""
+    """Treatment of results and phrasing of the prompt in its run, such as ``padded=60, brief``."""
     judge: str = ""
     """Judge that answered the benchmark's questions for this run; empty if none."""
 

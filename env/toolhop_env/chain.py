@@ -15,8 +15,7 @@ class Kind(StrEnum):
     """How an episode leaves its chain. A call has the first kind that fits it."""
 
     MALFORMED_CALL = "malformed_call"
-    """The call did not run because of how it is written. A tool that runs and then raises for want
-    of an argument that its schema calls optional is a `WRONG_VALUE`."""
+    """The call did not run because of how it is written, or did not fit the tool's signature."""
     FAILED_CALL_REPEATED = "failed_call_repeated"
     """The call failed, as the same call had before, and never works; even of a broken tool."""
     WRONG_TOOL = "wrong_tool"
@@ -25,11 +24,13 @@ class Kind(StrEnum):
     """The call guesses the result of a step that is called in the same turn (ToolHop, figure 7).
     A value that was said before is no guess."""
     MADE_UP_VALUE = "made_up_value"
-    """Nothing before the call says or gives the value, and the call did not give the result."""
-    WRONG_FORM = "wrong_form"
-    """The right value, written or spelt another way, and the call did not give the result."""
+    """Nothing before the call says or gives the value, in these words or other forms of them, and
+    the call did not give the result."""
     RESULT_MISREAD = "result_misread"
-    """Another value out of the result that holds the right one."""
+    """Another value out of the result that holds the right one, even if the two look alike."""
+    WRONG_FORM = "wrong_form"
+    """The right value, written or spelt another way, and the call did not give the result. Without
+    a proven call, the right value is the one that was said."""
     WRONG_VALUE = "wrong_value"
     """The call did not give the result: its values were said before, but are not those that the
     step needs, or one is left out. The default for a call of a step's own tool."""
@@ -45,7 +46,7 @@ class Kind(StrEnum):
     """Turns, calls, tokens, time, cost or context ran out."""
     WRONG_DECISION = "wrong_decision"
     """The agent deferred wrongly, gave up an answer that it could reach, or answered where it
-    should have deferred."""
+    should have deferred. Asking for what the task needs is right, whatever it brings."""
     WRONG_CONCLUSION = "wrong_conclusion"
     """No step is known to be wrong, and the answer is wrong and no value out of the results."""
     ANSWER_FORM = "answer_form"

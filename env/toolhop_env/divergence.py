@@ -11,13 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 
 from toolhop_env.benchmarks import named
-from toolhop_env.benchmarks.heard import Heard, Source, is_wording
-from toolhop_env.benchmarks.known import plain_words
-from toolhop_env.benchmarks.results import LEAST_TELLING, gives, same, says, texts
+from toolhop_env.benchmarks.heard import Heard, Source, misspelt
+from toolhop_env.benchmarks.known import Known, plain_words
+from toolhop_env.benchmarks.results import gives, same, says, texts
 from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
 from toolhop_env.feedback import result_value
 from toolhop_env.questions import NO_ANSWERS, Answers
@@ -25,18 +24,17 @@ from toolhop_env.reading import tagged_answer
 from toolhop_env.score import holds_answer
 from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
-from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_sandbox.outcome import JSON, Raised, Returned
 from toolhop_tools.answers import same_answer
+from toolhop_tools.dates import whole_date
 from toolhop_tools.leaves import leaves
-from toolhop_tools.model import Flaky, Item, canonical
-from toolhop_tools.words import as_text, bare, scalars
+from toolhop_tools.model import Item, canonical
+from toolhop_tools.words import as_text, scalars
 
 __all__ = ["Divergence", "Divergences", "Kind", "Step", "first_divergence", "next_step"]
 
 OPTION = re.compile(r"[a-z][a-z_-]*")
 """A value that picks an option, such as ``birth_year``, is not made up."""
-SPELLING_LIKENESS = 0.9
-"""Minimum similarity (difflib ratio) of a misspelt value: about one wrong letter in ten."""
 
 
 def first_divergence(
@@ -57,11 +55,11 @@ def first_divergence(
     if trace.ended is None or trace.ended.ending in (Ending.ERRORED, Ending.STOPPED):
         return Divergences()
     read = _read(trace, item, answers)
-    found = [*_of_calls(read), *_of_end(read, trace.ended.ending)]
-    if read.chain and not (found or read.chain.right or read.chain.defers):
-        found = [Divergence(Kind.UNDECIDABLE, read.last, None, read.chain.given, None, "")]
-    in_time = sorted(found, key=lambda one: (one.turn, one.call is None, one.call or 0))
-    return Divergences(tuple(in_time))
+    places = [*_of_calls(read), *_of_end(read, trace.ended.ending)]
+    if read.chain and not (places or read.chain.right or read.chain.defers):
+        places = [Divergence(Kind.UNDECIDABLE, read.last, None, read.chain.given, None, "")]
+    places.sort(key=lambda place: (place.turn, place.call is None, place.call or 0))
+    return Divergences(tuple(places))
 
 
 def next_step(trace: Trace, item: Item, turn: int) -> Step | None:
@@ -73,11 +71,10 @@ def next_step(trace: Trace, item: Item, turn: int) -> Step | None:
 def _read(trace: Trace, item: Item | None, answers: Answers) -> _Read:
     chain = named(trace.started.benchmark).chain(trace, answers)
     if chain is not None and item is not None and len(item.hops) == len(chain.steps):
-        golds = [hop.gold.arguments if hop.gold else None for hop in item.hops]
-        steps = (
-            replace(step, arguments=step.arguments or gold)
-            for step, gold in zip(chain.steps, golds, strict=True)
-        )
+        steps = [
+            replace(step, arguments=step.arguments or (hop.gold.arguments if hop.gold else None))
+            for step, hop in zip(chain.steps, item.hops, strict=True)
+        ]
         chain = replace(chain, steps=tuple(steps))
     return _Read(trace, item, chain)
 
@@ -118,8 +115,16 @@ class _Read:
 
     @cached_property
     def gives(self) -> Mapping[int, Sequence[int]]:
-        """The numbers of the steps whose results a call gives, by the call's index."""
-        return {n: [s.number for s in self.steps if gives(call, s)] for n, call in self.tried}
+        """The numbers of the steps whose results a call gives, by the call's index.
+
+        A tool with a step of its own does not give another step the same result.
+        """
+        given = dict[int, Sequence[int]]()
+        for n, call in self.tried:
+            own = [step.answer for step in self.steps if step.tool == call.raw.name]
+            steps = [s for s in self.steps if s.tool == call.raw.name or s.answer not in own]
+            given[n] = [step.number for step in steps if gives(call, step)]
+        return given
 
     @cached_property
     def reached(self) -> Mapping[int, int]:
@@ -136,22 +141,16 @@ class _Read:
         if not self.done(step, call.turn) or all(self.done(s, call.turn) for s in self.reachable):
             return False
         gave = self.trace.calls[self.reached[step.number]]
-        then, now = [
-            any(same_answer(step.answer, text) for text in texts(_values(tried)))
-            for tried in (gave, call)
-        ]
+        passed = [texts(_values(tried)) for tried in (gave, call)]
+        then, now = [any(same_answer(step.answer, text) for text in each) for each in passed]
         return now and not then and {gave.raw.name, call.raw.name} == {step.tool}
 
     @cached_property
     def open(self) -> Sequence[Step]:
         """Reachable steps whose results no call gives, and no call has from the agent's head."""
-        passed = [as_text(value) for _, call in self.tried for _, value in scalars(_values(call))]
-        return [
-            step
-            for step in self.reachable
-            if step.number not in self.reached
-            and not any(same_answer(step.answer, value) for value in passed)
-        ]
+        passed = [text for _, call in self.tried for text in texts(_values(call))]
+        steps = [step for step in self.reachable if step.number not in self.reached]
+        return [s for s in steps if not any(same_answer(s.answer, text) for text in passed)]
 
     @cached_property
     def sources(self) -> Sequence[Source]:
@@ -160,20 +159,33 @@ class _Read:
         prompt = "\n".join([*(message.content for message in start.messages), start.question])
         return [Source(prompt), *map(_source, self.trace.calls)]
 
+    def heard(self, call: Called) -> Heard:
+        """What was said to the agent before the turn of a call."""
+        return Heard([source for source in self.sources if source.turn < call.turn])
+
     def unsaid(self, call: Called) -> Iterator[tuple[tuple[str | int, ...], JSON]]:
         """Yield the values that nothing before a call says or gives, with their paths."""
-        heard = Heard([one for one in self.sources if one.turn < call.turn])
+        heard = self.heard(call)
         schema = self.chain.schemas.get(call.raw.name, {}) if self.chain else {}
         if self.item is not None and call.raw.name in self.item.all_tools:
             schema = self.item.all_tools[call.raw.name].schema.parameters
         for leaf in leaves(schema, _values(call)):
-            text = as_text(leaf.value)
-            offered = leaf.choices or leaf.value == leaf.schema.get("default") or text in leaf.about
-            if leaf.value is None or isinstance(leaf.value, bool) or offered:
+            text, about = as_text(leaf.value), f"{leaf.name} {leaf.about}"
+            option = leaf.choices or leaf.value == leaf.schema.get("default") or text in leaf.about
+            if leaf.value is None or isinstance(leaf.value, bool) or option:
                 continue
             if OPTION.fullmatch(text) or heard.holds(leaf.value) or heard.gives(leaf.value):
                 continue
-            yield leaf.path, leaf.value
+            if not heard.may_be_known(leaf.value, Known(about)) and not heard.otherwise(text):
+                yield leaf.path, leaf.value
+
+    def used(self, call: Called) -> bool:
+        """Whether a value that a call is the first to return is passed on to a right answer."""
+        value = result_value(call.outcome) if isinstance(call.outcome, Returned) else None
+        later = [texts(_values(other)) for _, other in self.tried if other.turn > call.turn]
+        passed = {text for each in later for text in each if text in texts(value)}
+        right = self.chain is not None and self.chain.right
+        return right and not all(map(self.heard(call).holds, passed))
 
     def proven(self, step: Step) -> Mapping[str, JSON] | None:
         """Arguments that give a step's result: the certificate's, else those of a later call."""
@@ -213,9 +225,8 @@ def _alike(value: str, wanted: str) -> bool:
         return False
     fewer, more = sorted(({*ours}, {*theirs}), key=len)
     near = "".join(ours) == "".join(theirs) or (fewer <= more and 2 * len(fewer) >= len(more))
-    part = len(value) >= LEAST_TELLING and says(wanted, value)
-    spelt = get_close_matches(bare(value), [bare(wanted)], cutoff=SPELLING_LIKENESS)
-    return near or part or says(value, wanted) or (is_wording(value + wanted) and bool(spelt))
+    same_day = whole_date(value) is not None and whole_date(value) == whole_date(wanted)
+    return near or same_day or bool(misspelt(value, [wanted]))
 
 
 def _leaves(arguments: Mapping[str, JSON] | None) -> Mapping[tuple[str | int, ...], JSON]:
@@ -258,17 +269,19 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
         return Kind.FAILED_CALL_REPEATED, name, f"{name} fails again with the same arguments."
     if call.error is ErrorCode.UNKNOWN_TOOL:
         return Kind.WRONG_TOOL, name, f"No tool on offer is called {name}."
+    # If no line of the tool ran, the call does not fit its signature, or the tool is down.
+    unrun = call.outcome if isinstance(call.outcome, Raised) and not call.outcome.line else None
+    if unrun and unrun.error == "TypeError":
+        return Kind.MALFORMED_CALL, "", f"{name} does not start with these arguments."
     if call.error in BEFORE_RUNNING and call.error is not ErrorCode.NOT_APPROVED:
-        path = "".join(one.path for one in getattr(call.verdict, "problems", ())[:1])
+        path = "".join(problem.path for problem in getattr(call.verdict, "problems", ())[:1])
         return Kind.MALFORMED_CALL, path, f"{name} does not run: {call.error}. {path}".rstrip()
     if step is None:
         if not read.steps or read.gives[n]:
             return NONE
         why = f"No step of the item's chain has the tool {name}, and it gives no step's result."
         return Kind.WRONG_TOOL, name, why
-    tool = read.item.all_tools.get(name) if read.item else None
-    flaky = call.error is ErrorCode.RAISED and tool is not None and isinstance(tool.body, Flaky)
-    if flaky or (call.error and (step not in read.reachable or _key(call) in read.worked)):
+    if unrun or (call.error and (step not in read.reachable or _key(call) in read.worked)):
         return NONE  # the tool fails, whatever the call
     if ahead := _guessed(read, call, step):
         why = f"{name} has {ahead!r} in the turn in which a step before it is called."
@@ -289,8 +302,8 @@ def _of_call(read: _Read, n: int, call: Called, step: Step | None, *, again: boo
 def _guessed(read: _Read, call: Called, step: Step) -> str:
     """Return the value that a call guesses in place of a result that is still to come."""
     now = {other.raw.name for _, other in read.tried if other.turn == call.turn} - {step.tool}
-    earlier = (one for one in read.steps if one.number < step.number and one.tool in now)
-    awaited = [one.answer for one in earlier if not read.done(one, call.turn)]
+    earlier = (before for before in read.steps[: step.number - 1] if before.tool in now)
+    awaited = [before.answer for before in earlier if not read.done(before, call.turn)]
     proven = _leaves(read.proven(step))
     for path, value in read.unsaid(call) if awaited else ():
         wanted = as_text(proven.get(path))
@@ -310,41 +323,40 @@ def _of_arguments(
             return Kind.MADE_UP_VALUE, text, f"Nothing before the call says {name} = {text!r}."
     if proven is None:
         return _against_chain(read, call, step)
-    # Where a call with the right form fails too, the form is not at fault.
-    failed = [other for at, other in read.tried if not read.gives[at]]
-    tried = [_leaves(_values(other)) for other in failed if other.raw.name == step.tool]
-    mended = {path for path in wanted for other in tried if same(other.get(path), wanted[path])}
     whose = "the proven call" if step.arguments is not None else "the call that worked"
     pairs = [
         (".".join(map(str, path)), as_text(value), as_text(wanted.get(path, "")))
         for path, value in scalars(_values(call))
         if value is not None and value is not False and not same(value, wanted.get(path))
-        if path not in mended or not _alike(as_text(value), as_text(wanted[path]))
     ]
+    if not pairs:
+        return Kind.WRONG_VALUE, "", f"The call lacks an argument that {whose} has."
     # A value that differs matters most; one that the proven call does without, least.
-    for name, text, right in sorted(pairs, key=lambda pair: (not pair[2], _alike(*pair[1:]))):
-        evidence = f"{name} is {text!r}; {whose} has {repr(right) if right else 'none'}."
-        return _compared(read, call, text, right), text, evidence
-    return Kind.WRONG_VALUE, "", f"The call lacks an argument that {whose} has."
+    name, text, right = min(pairs, key=lambda pair: (not pair[2], _alike(*pair[1:])))
+    evidence = f"{name} is {text!r}; {whose} has {repr(right) if right else 'none'}."
+    return _compared(read, call, text, right), text, evidence
 
 
 def _compared(read: _Read, call: Called, text: str, wanted: str) -> Kind:
     """Return how a value that was said before differs from the wanted one."""
-    if _alike(text, wanted):
-        return Kind.WRONG_FORM
-    before = [one for _, one in read.tried if one.turn < call.turn]
-    misread = any(holds_answer(one, text) and holds_answer(one, wanted) for one in before)
-    return Kind.RESULT_MISREAD if misread else Kind.WRONG_VALUE
+    before = [other for _, other in read.tried if other.turn < call.turn]
+    both = any(holds_answer(other, text) and holds_answer(other, wanted) for other in before)
+    if both and not same_answer(text, wanted):
+        return Kind.RESULT_MISREAD
+    return Kind.WRONG_FORM if _alike(text, wanted) else Kind.WRONG_VALUE
 
 
 def _against_chain(read: _Read, call: Called, step: Step) -> _Said:
     """Compare a call's values with the results that the chain hands on; no call is proven."""
-    said = texts(_values(call))
-    handed = [one.answer for one in read.steps[: step.number - 1]][::-1]
-    differs = f"{call.raw.name} differs from the item's own chain"
-    passes = any(same_answer(answer, text) for answer in handed for text in said)
-    pairs = [] if passes else [(answer, text) for answer in handed for text in said]
-    for answer, text in pairs:
+    if read.used(call) and step.number not in read.reached:
+        return NONE
+    said, differs = texts(_values(call)), f"{call.raw.name} differs from the item's own chain"
+    for text in said:
+        if form := read.heard(call).otherwise(text):
+            return Kind.WRONG_FORM, text, f"{differs}: it has {text!r} for {form!r}."
+    handed = [earlier.answer for earlier in read.steps[: step.number - 1]][::-1]
+    pairs = [(answer, text) for answer in handed for text in said]
+    for answer, text in [] if any(same_answer(*pair) for pair in pairs) else pairs:
         kind = _compared(read, call, text, answer)
         if kind is not Kind.WRONG_VALUE:
             return kind, text, f"{differs}: it has {text!r} for {answer!r}."
@@ -382,9 +394,9 @@ def _of_open(read: _Read) -> Iterator[Divergence]:
     """Yield the steps that the agent went past before a wrong answer."""
     for step in read.open:
         tries = [n for n, call in read.tried if call.raw.name == step.tool]
-        later = {one.tool for one in read.steps[step.number :]}
-        after = [n for n, call in read.tried if n > max(tries, default=-1)]
-        call = next((n for n in after if read.trace.calls[n].raw.name in later), None)
+        later = {after.tool for after in read.steps[step.number :]}
+        since = [(n, call) for n, call in read.tried if n > max(tries, default=-1)]
+        call = next((n for n, call in since if call.raw.name in later), None)
         turn = read.last if call is None else read.trace.calls[call].turn
         if tries:
             kind, why = Kind.LOST_STEP, f"{step.tool} does not return {step.answer!r}"
@@ -399,7 +411,7 @@ def _of_open(read: _Read) -> Iterator[Divergence]:
 
 def _of_answer(read: _Read, chain: Chain) -> Kind:
     """Return what is wrong with an answer where no step is known to be wrong."""
-    if _alike(chain.given, chain.answer):
+    if says(chain.given, chain.answer) or _alike(chain.given, chain.answer):
         return Kind.ANSWER_FORM
     held = any(holds_answer(call, chain.given) for _, call in read.tried)
     return Kind.RESULT_MISREAD if held else Kind.WRONG_CONCLUSION

@@ -44,9 +44,9 @@ def leaks(trace: Trace, item: Item) -> Iterator[tuple[Called, frozenset[Leak]]]:
         if isinstance(event, Called) and event.error is not None:
             text = _plain(event.feedback)
             values = [*_gold(item), *((Leak.VALUE, value) for value in _reported(event))]
-            found = [(kind, _plain(as_text(value))) for kind, value in values]
-            new = (kind for kind, one in found if one.strip() and one in text and one not in before)
-            yield event, frozenset(new)
+            plain = ((kind, _plain(as_text(value))) for kind, value in values)
+            new = ((kind, value) for kind, value in plain if value.strip() and value not in before)
+            yield event, frozenset(kind for kind, value in new if value in text)
         before += _plain(_shown(trace, event, item))
 
 
@@ -84,7 +84,7 @@ def _shown(trace: Trace, event: Event, item: Item) -> str:
 
 def _plain(text: str) -> str:
     """Return the words of a text, of whatever length, between spaces; JSON's escapes resolved."""
-    text = _ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else " ", text)
-    found = (word for part in text.split() for word in words(part))
-    numbers = ((word, plain_number(word)) for word in found)
+    text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else " ", text)
+    said = (word for part in text.split() for word in words(part))
+    numbers = ((word, plain_number(word)) for word in said)
     return f" {' '.join(word if n is None else f'{n.normalize():f}' for word, n in numbers)} "

@@ -39,13 +39,15 @@ class Group:
     """Value of the facet by which episodes are grouped; empty if they are not."""
     judge: str = ""
     """Judge whose answers the figures use; answers of several judges are never pooled."""
+    treatment: str = ""
+    """Treatment of results and phrasing of the prompt (`Attempt.treatment`)."""
 
     @classmethod
     def of(cls, one: Attempt, part: str = "") -> Group:
         """Return the group that an attempt belongs to."""
         return cls(
             one.benchmark, one.agent, one.mode, one.feedback, one.call_format,
-            one.perturbation, part, one.judge,
+            one.perturbation, part, one.judge, one.treatment,
         )  # fmt: skip
 
 
@@ -135,7 +137,8 @@ def _by_rank(groups: Mapping[Group, list[ItemSums]]) -> list[tuple[Group, list[I
 def summarize(
     attempts: Iterable[Attempt], part: Callable[[Attempt], str] = lambda _: ""
 ) -> list[Summary]:
-    """Return a summary per benchmark, agent, mode, feedback, call format, perturbation and judge.
+    """Return a summary per benchmark, agent, mode, feedback, call format, perturbation, judge and
+    treatment.
 
     Summaries are in order of appearance. Every attempt counts: reduce them first
     (`toolhop_env.attempt.counting`).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from toolhop_env.trace import Replied, to_line
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_tools.load import load
 from toolhop_tools.model import GoldCall, Item
-from toolhop_tools.readers.native import to_row
+from toolhop_tools.readers.native import from_rows, to_row
 from toolhop_tools.scenarios.label import FIELD
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
@@ -48,7 +49,7 @@ def italy() -> Item:
     """An item of another family, whose tools have other code."""
     item = scenes.plain()
     tool, people = (
-        replace(one, body=replace(one.program, source=f"{one.program.source}  # another"))
+        replace(one, body=replace(one.program, source=f"{one.program.source}\n    another = 1"))
         for one in (scenes.CAPITAL, scenes.POPULATION)
     )
     hops = (
@@ -207,6 +208,17 @@ def test_samples_are_executed_and_become_pairs(data: Path, runs: list[str]) -> N
     assert sum(done["replies"].values()) == 2 * done["contexts"]
     other = toolhop("align", "sample", runs[4], "--agent", "oracle", "--out", str(out))
     assert (other.returncode, "not of oracle" in other.stderr) == (2, True)
+    warm = toolhop("align", *arguments, "--temperature", "0.2")
+    assert (warm.returncode, "not of temperature 0.2" in warm.stderr) == (2, True), warm.stderr
+    rows = (out / "samples.jsonl").read_text().splitlines(keepends=True)
+    assert len(rows) == 2 * done["contexts"]
+    (out / "samples.jsonl").write_text("".join(rows[:-1]) + rows[-1][:40])  # as a kill leaves it
+    with LoopbackServer(responder(load(str(data)), play, 0)) as server:
+        command(*arguments[:5], server.base_url, *arguments[6:])
+        assert server.requests == 1
+    after = (out / "samples.jsonl").read_text().splitlines(keepends=True)
+    assert after[:-1] == rows[:-1]
+    assert len(after) == len(rows)
     command("dpo", str(out), runs[4], "--out", str(data.parent / "sampled"))
     lines = [line for line in lines_of(data.parent / "sampled") if isinstance(line, Pair)]
     assert any(line.rejected_source is Source.SAMPLE for line in lines)
@@ -293,6 +305,21 @@ CHAT_PLANTS: dict[str, tuple[Plant, str]] = {
         "run again",
     ),
     "wrong result": (put("result.verdict", "failure"), "run again"),
+    "another kind": (put("kind", "missing"), "its kind"),
+    "another licence": (put("licence", "CC0"), "its licence"),
+    "no mode": (put("conditions.mode", "guessing"), "its mode"),
+    "a hint in the prompt": (
+        lambda row: row["messages"][0].update(
+            content=row["messages"][0]["content"] + " Begin with capital_of."),
+        "its prompt is not",
+    ),
+    "gold with an invisible space": (
+        put("messages.1.content", "It must be Os\u200blo."), "before it is known",
+    ),
+    "gold at the end of a long thought": (
+        put("messages.1.reasoning_content", "so on " * 1000 + "Oslo"), "before it is known",
+    ),
+    "gold as a call's id": (put("messages.1.tool_calls.0.id", "Oslo"), "before it is known"),
 }  # fmt: skip
 
 
@@ -362,6 +389,12 @@ PAIR_PLANTS: dict[str, tuple[PairType, Plant, str]] = {
         "does not end with a message",
     ),
     "no reply": (PairType.CORRECT_HALLUCINATED, put("chosen", []), "does not begin and end"),
+    "a prompt that asks for something else": (
+        PairType.CORRECT_HALLUCINATED,
+        lambda row: [one.update(content="Say hello.") for one in row["prompt"]
+                     if one["role"] == "user"],
+        "its prompt is not",
+    ),
     "tools of another step": (
         PairType.CORRECT_HALLUCINATED, lambda row: row["tools"].pop(), "its tools are not",
     ),
@@ -383,6 +416,8 @@ def test_a_second_pair_of_a_step_is_refused(pairs: Path) -> None:
     found = refused([line, line.model_copy(update={"id": "second"})], pairs)
     assert any("one is allowed" in one for one in found)
     assert any("have this id" in one for one in refused([line, line], pairs))
+    again = line.model_copy(update={"id": "second"})
+    assert any(f"line {line.id} again" in one for one in refused([line, again], pairs))
 
 
 def test_a_family_in_both_splits_is_refused(chats: Path) -> None:
@@ -403,6 +438,22 @@ LEAKS: dict[str, tuple[Callable[[], Item], str]] = {
         lambda: told(question="how many people live in the capital of norway"), "its question",
     ),
     "code": (lambda: told(hops=(scenes.plain().hops[0],)), "its tool code"),
+    "code but for a comment": (
+        lambda: told(hops=(replace(
+            scenes.plain().hops[0],
+            tool=replace(scenes.CAPITAL, body=replace(
+                scenes.CAPITAL.program, source=f"# copied\n{scenes.CAPITAL.program.source}"))),)),
+        "its tool code",
+    ),
+    "question with invisible spaces": (
+        lambda: told(question=scenes.KNOWN.replace("o", "o\u200b")), "its question",
+    ),
+    "chain in capitals": (
+        lambda: told(hops=tuple(
+            replace(hop, answer=answer)
+            for hop, answer in zip(italy().hops, ("OSLO", "717710"), strict=True))),
+        "its chain",
+    ),
     "chain": (
         lambda: told(hops=tuple(
             replace(hop, answer=answer)
@@ -586,6 +637,85 @@ def test_samples_need_somebody_who_replies(runs: list[str], tmp_path: Path) -> N
 def test_a_test_set_is_refused_unless_it_is_asked_for() -> None:
     from toolhop_agents.align.leaks import refuse_tests
 
-    refuse_tests("toolhop", True)
+    refuse_tests("toolhop", [], True)
     with pytest.raises(AlignError, match="test set"):
-        refuse_tests("toolhop", False)
+        refuse_tests("toolhop", [], False)
+    refuse_tests("mine", [scenes.plain()], False)
+    official = replace(scenes.plain(), previous_answer_type="person")
+    for item in (official, replace(scenes.plain(), extra={"origin": "nestools"})):
+        kept = from_rows([to_row(item)], name="mine", origin="").items
+        with pytest.raises(AlignError, match="test set"):
+            refuse_tests("mine", kept, False)
+
+
+def test_chats_of_an_official_row_under_another_name_are_refused(
+    data: Path, chats: Path, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in data.read_text().splitlines()]
+    renamed = tmp_path / "mine.jsonl"
+    renamed.write_text("".join(
+        json.dumps({**row, "id": f"my-{row['id']}", "previous_answer_type": "person"}) + "\n"
+        for row in rows))  # fmt: skip
+    done = toolhop("align", "sft", str(renamed), "--out", str(tmp_path / "out"))
+    assert (done.returncode, "test set" in done.stderr) == (2, True)
+    copied_to = shutil.copytree(chats, tmp_path / "chats")
+    items = (chats / "items.jsonl").read_text().splitlines()
+    first = {**json.loads(items[0]), "previous_answer_type": "person"}
+    (copied_to / "items.jsonl").write_text("\n".join([json.dumps(first), *items[1:]]) + "\n")
+    assert toolhop("align", "check", str(copied_to), "--sandbox", "process").returncode == 2
+    allowed = toolhop("align", "check", str(copied_to), "--allow-test", "--sandbox", "process")
+    assert (allowed.returncode, "its licence is CC-BY" in allowed.stdout) == (1, True)
+
+
+def test_runs_with_treated_results_are_trained_on_as_they_were(data: Path, tmp_path: Path) -> None:
+    for results in ("padded=20", "injected"):
+        done = toolhop(
+            "run", "--data", str(data), "--agent", "repairing:1", "--results", results, "--json",
+            "--sandbox", "process", "--log-dir", str(tmp_path / "logs"),
+        )  # fmt: skip
+        out = tmp_path / results
+        command("dpo", json.loads(done.stdout)["run"], "--out", str(out))
+        lines = [*lines_of(out)]
+        assert {line.conditions.results for line in lines} == {results}
+        assert refused(lines, out) == []
+    runs = [str(path) for path in (tmp_path / "logs").iterdir()]
+    scored = json.loads(toolhop("score", *runs, "--json").stdout)
+    assert {one["treatment"] for one in scored} == {"padded=20", "injected"}
+    assert "(padded=20)" in toolhop("score", *runs).stdout
+
+
+def test_a_prompt_of_ones_own_is_checked_with_its_template(data: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.txt"
+    own.write_text("Find this out with the tools: {question}\n<answer>ANSWER</answer> at last.")
+    done = toolhop(
+        "run", "--data", str(data), "--agent", "repairing:1", "--template", str(own), "--json",
+        "--sandbox", "process", "--log-dir", str(tmp_path / "logs"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    out = tmp_path / "out"
+    command("dpo", json.loads(done.stdout)["run"], "--out", str(out))
+    told = toolhop("align", "check", str(out), "--sandbox", "process")
+    assert (told.returncode, "or --template" in told.stdout) == (1, True)
+    command("check", str(out), "--template", str(own))
+
+
+def test_a_folder_appears_whole_or_not_at_all(data: Path, tmp_path: Path) -> None:
+    left, out = tmp_path / ".out.partial", tmp_path / "out"
+    left.mkdir()
+    (left / "sft.jsonl").write_text("half a li")
+    picky = tmp_path / "picky.jinja"
+    picky.write_text(
+        MARKED.text.replace("{%- for m", "{%- if messages | length > 4 -%}{{ raise_exception('no') "
+                            "}}{%- endif -%}{%- for m"))  # fmt: skip
+    arguments = ("sft", str(data), "--mix", "0.4,0.4,0.2", "--out", str(out), "--for", "axolotl")
+    failed = toolhop("align", *arguments, "--for", "verl", "--chat-template", str(picky))
+    assert failed.returncode == 2, failed.stderr
+    assert not out.exists()
+    command(*arguments)
+    assert not left.exists()
+    assert {line.form for line in lines_of(out)} == {"sft"}
+    command("check", str(out))
+    path = out / "axolotl" / "sft-train.jsonl"
+    path.write_text(path.read_text().replace('"train": false', '"train": true', 1))
+    edited = toolhop("align", "check", str(out), "--sandbox", "process")
+    assert (edited.returncode, "axolotl/sft-train.jsonl" in edited.stdout) == (1, True)

@@ -386,6 +386,15 @@ def test_export_writes_what_can_be_read_again(rows: str, tmp_path: Path) -> None
     assert toolhop("export", "--data", rows, "--out", "-").stdout == out.read_text(encoding="utf-8")
 
 
+def test_export_to_jsonl_writes_an_item_in_each_line(rows: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    toolhop("export", "--data", rows, "--out", str(out))
+    assert [isinstance(json.loads(line), dict) for line in out.read_text().splitlines()] == [
+        True
+    ] * 2
+    assert read(out).items == read(Path(rows)).items
+
+
 def test_export_replaces_a_file_only_if_forced(rows: str, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     out.write_text("mine")

@@ -24,6 +24,7 @@ from toolhop_agents.scripted.responder import responder
 from toolhop_env.benchmarks import score
 from toolhop_env.episode import Episode
 from toolhop_env.feedback import Level
+from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import (
     AssistantMessage,
@@ -94,6 +95,16 @@ def test_oracle_solves_every_hop_in_both_call_formats(call_format: CallFormat) -
         verdict.conduct.turns,
     ) == (3, 3, 3, 4)
     assert verdict.conduct.failed_calls == 0
+
+
+def test_a_fault_of_the_benchmarks_code_ends_its_episode_alone() -> None:
+    def broken(*_: object) -> Reply:
+        raise BenchmarkFault("the benchmark 'shop': agent raised KeyError")
+
+    ended = played(broken).ended
+    assert ended is not None
+    assert ended.ending is Ending.ERRORED
+    assert "'shop'" in ended.reason
 
 
 def test_oracle_without_gold_plays_the_examples_of_the_sources() -> None:

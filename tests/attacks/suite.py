@@ -155,6 +155,7 @@ class Arena:
         self.drawn: set[float] = set()
         self.baseline: dict[str, Any] = {}
         self.descriptors = 1 << 30
+        self.settle_s = SETTLE_S
 
     def call(
         self, program: Program, arguments: Mapping[str, JSON], *, wall_s: float = 10.0
@@ -273,7 +274,7 @@ class Arena:
 
         What is still there in the end is reported, as are descriptors of the host that stayed open.
         """
-        deadline = time.monotonic() + SETTLE_S
+        deadline = time.monotonic() + self.settle_s
         while True:
             link = self.pool._started[0].link
             expected = self.portal.call(link.ping)
@@ -321,7 +322,12 @@ SETTINGS: list[tuple[str, Policy]] = [
 
 @contextmanager
 def arena(
-    make: Callable[[Policy], PooledSandbox], policy: Policy, folder: Path, *, walls: bool = True
+    make: Callable[[Policy], PooledSandbox],
+    policy: Policy,
+    folder: Path,
+    *,
+    walls: bool = True,
+    settle_s: float = SETTLE_S,
 ) -> Iterator[Arena]:
     """An arena over a fresh sandbox; `folder` gets a file that no tool may read.
 
@@ -330,6 +336,8 @@ def arena(
         policy: of it.
         folder: an empty one.
         walls: False where a test took walls down; else one that is missing is an error.
+        settle_s: how long what an attack leaves behind may take to end. A short time suits a
+            test in which it never does.
     """
     canaries = {what: f"canary-{secrets.token_hex(8)}" for what in CANARIES}
     (folder / "answers.jsonl").write_text(canaries["file"])
@@ -347,6 +355,7 @@ def arena(
                 watched.enter_context(found.witness.watching())
                 found.canaries = canaries
                 found.others = others
+                found.settle_s = settle_s
                 found.paths = [str(folder / "answers.jsonl"), str(folder), str(TOOLS), __file__]
                 found.prepare()
                 yield found

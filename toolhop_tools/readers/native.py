@@ -60,6 +60,7 @@ def to_row(item: Item) -> dict[str, JSON]:
         "order": list(item.order),
         "domain": item.domain,
         "answer_type": item.answer_type,
+        "previous_answer_type": item.previous_answer_type,
         "extra": dict(item.extra),
         "wordings": dict(item.wordings),
     }
@@ -148,6 +149,7 @@ def _item(row: Mapping[str, Any]) -> Item:
         hops=hops,
         domain=row["domain"],
         answer_type=row["answer_type"],
+        previous_answer_type=row.get("previous_answer_type", ""),
         extra=row["extra"],
         others=tuple(tools[name] for name in row["others"]),
         order=tuple(row["order"]),

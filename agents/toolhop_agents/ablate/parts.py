@@ -58,14 +58,14 @@ class PartEffect:
 
 def steps(ablation: Ablation) -> Levels:
     """Return each level after the largest that it contains, else after the first one."""
-    found, first = [], ablation.levels[0]
+    compared, first = [], ablation.levels[0]
     for level in ablation.levels if ablation.factor is Factor.FEEDBACK else ():
-        smaller = [one for one in PARTS if one in ablation.levels and added(one, level)]
+        smaller = [other for other in PARTS if other in ablation.levels and added(other, level)]
         if smaller:
-            found.append((max(smaller, key=lambda one: len(PARTS[one])).value, level))
+            compared.append((max(smaller, key=lambda other: len(PARTS[other])).value, level))
         elif level != first and not added(level, first):
-            found.append((first, level))
-    return found
+            compared.append((first, level))
+    return compared
 
 
 def options_of(own: Ablation) -> Options:
@@ -78,11 +78,11 @@ def part_effects(
 ) -> Sequence[PartEffect]:
     """Return the effect of each part that two of the levels differ by (`steps`)."""
     compared, options = steps(ablation), options_of(ablation)
-    found = contrasts(ablation, arms, planned, compared) if compared else []
-    chosen = [_chosen(ablation, found, levels) for levels in compared]
+    every = contrasts(ablation, arms, planned, compared) if compared else []
+    chosen = [_chosen(ablation, every, levels) for levels in compared]
     effects = corrected([line(measure, [*pairs.values()], options) for pairs, _ in chosen])
     parts = []
-    for (first, second), (pairs, wanted), one in zip(compared, chosen, effects, strict=True):
+    for (first, second), (pairs, wanted), whole in zip(compared, chosen, effects, strict=True):
         left = [
             pair
             for (prefix, key), pair in pairs.items()
@@ -90,33 +90,33 @@ def part_effects(
         ]
         tight, more = line(measure, left, options), added(first, second)
         leaking = len(pairs) - len(left)
-        parts.append(PartEffect(first, second, more, one, wanted, tight, leaking))
+        parts.append(PartEffect(first, second, more, whole, wanted, tight, leaking))
     return parts
 
 
 def _chosen(
-    ablation: Ablation, found: Sequence[Contrast], levels: tuple[str, str]
+    ablation: Ablation, every: Sequence[Contrast], levels: tuple[str, str]
 ) -> tuple[Mapping[tuple[str, Key], Pair], int]:
     """Return the pairs of two levels by prefix level and key, and their planned number."""
-    own = [one for one in found if (one.first, one.second) == levels]
-    own = [one for one in own if one.forked] if ablation.forks else own[:1]
-    groups = ((one.prefix, one.failed if one.forked else one.pairs) for one in own)
+    own = [contrast for contrast in every if (contrast.first, contrast.second) == levels]
+    own = [contrast for contrast in own if contrast.forked] if ablation.forks else own[:1]
+    groups = ((c.prefix, c.failed if c.forked else c.pairs) for c in own)
     pairs = {(prefix, pair.key): pair for prefix, group in groups for pair in group}
-    return pairs, len(pairs) + sum(one.left_out for one in own)
+    return pairs, len(pairs) + sum(contrast.left_out for contrast in own)
 
 
-def sentences(ablation: Ablation, found: Sequence[PartEffect]) -> Iterator[str]:
+def sentences(ablation: Ablation, parts: Sequence[PartEffect]) -> Iterator[str]:
     """Yield a sentence on each part."""
     of = "all episodes"
     if ablation.forks:
         of = f"episodes with a failed call, forked under {', '.join(ablation.played_levels)}"
-    for one in found:
-        what, line = f"{one.name[0].upper()}{one.name[1:]}", one.effect
-        said = line and effect(line, ablation.confidence, what=what, of=of, planned=one.planned)
+    for part in parts:
+        what, line = f"{part.name[0].upper()}{part.name[1:]}", part.effect
+        said = line and effect(line, ablation.confidence, what=what, of=of, planned=part.planned)
         yield said or f"{what}: there is no pair to compare."
 
 
-def leak_sentences(ablation: Ablation, found: Sequence[PartEffect], leaks: Leaks) -> Iterator[str]:
+def leak_sentences(ablation: Ablation, parts: Sequence[PartEffect], leaks: Leaks) -> Iterator[str]:
     """Yield what messages of each level leak, and the effects without the forks that leak."""
     shares = []
     for level, counts in leaks.counts.items():
@@ -125,8 +125,8 @@ def leak_sentences(ablation: Ablation, found: Sequence[PartEffect], leaks: Leaks
         shares.append(share.removesuffix(" ()"))
     if shares:
         yield f"Messages that give away what stands nowhere before: {'; '.join(shares)}."
-    for one in found:
-        if one.leaking:
-            line = one.tight
+    for part in parts:
+        if part.leaking:
+            line = part.tight
             left = difference(line, ablation.confidence, line.pairs) if line else "no pair is left"
-            yield f"Without forks that give something away, {one.name}: {left}."
+            yield f"Without forks that give something away, {part.name}: {left}."

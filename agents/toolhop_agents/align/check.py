@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_agents.align import executed
-from toolhop_agents.align.kinds import AlignError, PairType, Verdict
-from toolhop_agents.align.leaks import TRAIN, VALIDATION, leaks, marks_of
-from toolhop_agents.align.line import Chat, Pair, Tokens, Wire, turns_in
+from toolhop_agents.align.kinds import AlignError, Kind, PairType, Verdict
+from toolhop_agents.align.leaks import TRAIN, VALIDATION, all_words, leaks, licence, marks_of
+from toolhop_agents.align.line import Chat, Pair, Tokens, Wire, trained_in, turns_in
 from toolhop_agents.align.rendering import ChatTemplate
+from toolhop_agents.align.sft import kind_of
 from toolhop_agents.align.writers import rendered_pair, views
+from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.benchmarks.binding import USUAL, Ask
 from toolhop_agents.export.chat import with_objects
 from toolhop_agents.models.wire_reading import Unreadable
 from toolhop_env.responders import MissingResponder
@@ -23,7 +26,7 @@ from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Sandbox
 from toolhop_tools.model import Item, canonical
 from toolhop_tools.several import each
-from toolhop_tools.words import runs, words
+from toolhop_tools.words import runs
 
 SHORTEST = 3
 """Letters below which an answer is not looked for in texts: it would be found by chance."""
@@ -45,6 +48,7 @@ async def refusals(
     *,
     by: Sequence[str],
     against: Sequence[Item] = (),
+    own_prompt: str | None = None,
     at_a_time: int = 2,
     on_line: Callable[[], None] = lambda: None,
 ) -> list[Refusal]:
@@ -57,6 +61,7 @@ async def refusals(
         sandbox: entered; runs the calls.
         by: what may not be shared by the two splits (`leaks.BY`).
         against: held-out items.
+        own_prompt: prompt template of the runs; None for the benchmark's prompts.
         at_a_time: number of lines that are executed at once.
         on_line: called after each line.
 
@@ -64,12 +69,12 @@ async def refusals(
         AlignError: the template does not end a turn.
         SandboxUnavailable: no more workers can be started.
     """
-    end = template.end()
+    template.end()  # raises if there is none
     found: dict[int, list[str]] = {}
 
     async def one(numbered: tuple[int, Chat | Pair]) -> None:
         number, line = numbered
-        found[number] = await _of_line(line, items.get(line.item), template, end, sandbox)
+        found[number] = await _of_line(line, items.get(line.item), template, own_prompt, sandbox)
         on_line()
 
     await each(enumerate(lines), one, at_a_time=at_a_time)
@@ -78,14 +83,14 @@ async def refusals(
 
 
 async def _of_line(
-    line: Chat | Pair, item: Item | None, template: ChatTemplate, end: str, sandbox: Sandbox
+    line: Chat | Pair, item: Item | None, template: ChatTemplate, own: str | None, sandbox: Sandbox
 ) -> list[str]:
     if item is None:
         return [f"its item {line.item} is not in the folder"]
     if item.digest != line.item_digest:
         return [f"its item {line.item} was changed"]
     try:
-        static = [*_static(line, item, template, end)]
+        static = [*_prompt(line, item, own), *_static(line, item, template)]
         if static:
             return static  # executed only if it can be
         if isinstance(line, Chat):
@@ -97,17 +102,39 @@ async def _of_line(
         return [f"it cannot be run again: {error}"]
 
 
-def _static(line: Chat | Pair, item: Item, template: ChatTemplate, end: str) -> Iterator[str]:
+def _static(line: Chat | Pair, item: Item, template: ChatTemplate) -> Iterator[str]:
+    yield from _differs("its licence", line.licence, licence(item, line.origin))
     if line.split not in {TRAIN, VALIDATION}:
         yield f"its split is {line.split}, not {TRAIN} or {VALIDATION}"
     if isinstance(line, Chat):
         yield from _gold_said(line.messages, item)
-        yield from _masks(line, template, end)
+        yield from _masks(line, template)
     else:
         yield from _gold_said((*line.prompt, *line.chosen), item)
-        yield from _as_pair(line, template, end)
+        yield from _as_pair(line, template)
         yield from _tokens(line.chosen_tokens)
         yield from _tokens(line.rejected_tokens)
+
+
+def _prompt(line: Chat | Pair, item: Item, own: str | None) -> Iterator[str]:
+    """Yield what is wrong with the prompt: it has to be the benchmark's, or of one's own."""
+    messages = line.messages if isinstance(line, Chat) else line.prompt
+    first = next(iter(turns_in(messages)), len(messages))
+    given, binding = [str(one["content"]) for one in messages[:first]], binding_of(item.benchmark)
+    how = line.conditions
+    if how.mode not in binding.benchmark.modes:
+        yield f"its mode is {how.mode}, not one of {', '.join(binding.benchmark.modes)}"
+        return
+    asks = (
+        Ask(item, how.mode, how.call_format, binding.tools_of(item, how.mode),
+            template=own, single_shot=how.single_shot, phrasing=phrasing)
+        for phrasing in (USUAL, *(() if own else binding.phrasings))
+    )  # fmt: skip
+    usual = ([one.content for one in binding.prompt(ask)] for ask in asks)
+    # Sorted, as tools that a prompt lists may be in any order.
+    found, *known = (sorted("\n".join(texts).split("\n")) for texts in (given, *usual))
+    if found not in known:
+        yield "its prompt is not what the benchmark, or --template, asks with this item"
 
 
 def _gold_said(messages: Sequence[Wire], item: Item) -> Iterator[str]:
@@ -118,17 +145,19 @@ def _gold_said(messages: Sequence[Wire], item: Item) -> Iterator[str]:
         agent, calls = message["role"] == "assistant", message.get("tool_calls", ())
         begun = begun or agent
         text = f"{message.get('reasoning_content', '')}\n{message['content']}"
-        said = words(text if begun else text.replace(item.question, ""))
+        ids = " ".join(str(one.get("id", "")) for one in calls)
+        said = all_words(f"{ids} {text}" if begun else text.replace(item.question, ""))
         if not begun or (agent and (calls or at < len(messages) - 1)):  # an answer may name it
             for answer in (one for one in secret if len(one) >= SHORTEST):
-                if runs(words(answer), said) and not runs(words(answer), heard):
+                if runs(all_words(answer), said) and not runs(all_words(answer), heard):
                     where = f"message {at + 1}" if begun else "the prompt"
                     yield f"{where} names the answer {answer!r} before it is known"
                     return
-        heard += (*words(text), *(w for one in calls for w in words(one["function"]["arguments"])))
+        heard += all_words(" ".join([text, *(one["function"]["arguments"] for one in calls)]))
 
 
-def _masks(line: Chat, template: ChatTemplate, end: str) -> Iterator[str]:
+def _masks(line: Chat, template: ChatTemplate) -> Iterator[str]:
+    end = template.end()
     if not line.trained:
         yield "nothing in it is trained"
     wrong = {*line.trained} - {*turns_in(line.messages)}
@@ -162,7 +191,7 @@ def _tokens(tokens: Tokens | None) -> Iterator[str]:
         yield "none of its tokens is trained"
 
 
-def _as_pair(line: Pair, template: ChatTemplate, end: str) -> Iterator[str]:
+def _as_pair(line: Pair, template: ChatTemplate) -> Iterator[str]:
     if _plain(line.chosen) == _plain(line.rejected):
         yield "chosen and rejected are the same"
     if not line.prompt or line.prompt[-1]["role"] not in {"user", "tool"}:
@@ -174,7 +203,7 @@ def _as_pair(line: Pair, template: ChatTemplate, end: str) -> Iterator[str]:
             return
     yield from guards(line)
     for name, text in rendered_pair(line, template).items():
-        if name != "prompt" and not text.rstrip().endswith(end):
+        if name != "prompt" and not text.rstrip().endswith(template.end()):
             yield f"{name} has no trained end of turn"
 
 
@@ -212,7 +241,10 @@ async def _chat_again(line: Chat, item: Item, sandbox: Sandbox) -> list[str]:
                 found.append(f"message {at + 1} is trained, and its call failed or is made up")
     whole = trace.ended is not None and line.messages[-1]["role"] == "assistant"
     again = executed.trajectory(trace, item) if whole else executed.classified(trace, item, turns)
-    return [*dict.fromkeys([*found, *_differs("its result", line.result, again)])]
+    failed = any(call.error is not None for call in trace.calls)
+    kind = Kind.REPAIRED if failed else kind_of(item)
+    found += [*_differs("its kind", line.kind, kind), *_differs("its result", line.result, again)]
+    return [*dict.fromkeys(found)]
 
 
 async def _pair_again(line: Pair, item: Item, sandbox: Sandbox) -> list[str]:
@@ -270,6 +302,10 @@ def _of_all(
     for identity, count in Counter(line.id for line in lines).items():
         if count > 1:
             yield Refusal(identity, f"{count} lines have this id")
+    first = dict[str, str]()
+    for line in lines:
+        if (other := first.setdefault(trained_in(line), line.id)) != line.id:
+            yield Refusal(line.id, f"it is line {other} again")
     steps = ((one.pair_type, one.item, one.hop) for one in lines if isinstance(one, Pair))
     for (kind, item, hop), count in Counter(steps).items():
         if count > 1:

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,9 +18,9 @@ from toolhop_agents.ablate.folder import opened
 from toolhop_agents.align import sft as making
 from toolhop_agents.align.check import Refusal, refusals
 from toolhop_agents.align.executed import context_of
-from toolhop_agents.align.folder import CARD, check_new, items_in, write_folder, write_items
+from toolhop_agents.align.folder import CARD, check_new, edited, items_in, write_folder, write_items
 from toolhop_agents.align.kinds import AlignError, Kind
-from toolhop_agents.align.leaks import BY, marks_of, refuse_leaks, refuse_tests, splits
+from toolhop_agents.align.leaks import BY, licence, marks_of, refuse_leaks, refuse_tests, splits
 from toolhop_agents.align.line import ITEMS_FILE, SAMPLES_FILE, Chat, Context, Pair, lines_of
 from toolhop_agents.align.pairs import Gathered, complete, gather, pairs
 from toolhop_agents.align.rendering import ChatTemplate
@@ -31,7 +31,7 @@ from toolhop_agents.align.writers import FORMATS
 from toolhop_agents.cli import EXIT_EPISODES
 from toolhop_agents.cli.flags import Number, Whole
 from toolhop_agents.cli.json_output import json_option, write_json
-from toolhop_agents.cli.options import checked, setting_option
+from toolhop_agents.cli.options import checked, setting_option, values_of
 from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.models.gguf import CHATML
 from toolhop_agents.models.rate import Connections
@@ -42,8 +42,9 @@ from toolhop_env.benchmarks import named
 from toolhop_env.score import Score
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Sandbox
+from toolhop_tools.benchmarks import READ
 from toolhop_tools.errors import counted
-from toolhop_tools.load import licence_of, load
+from toolhop_tools.load import load, readers
 from toolhop_tools.model import Item
 from toolhop_tools.scenarios.label import FIELD
 
@@ -91,7 +92,7 @@ def _made_options(function: F) -> F:
 def _split_of(items: Iterable[Item], flags: Mapping[str, Any]) -> dict[str, str]:
     """Return the split of each item; refuse items that held-out data gives away."""
     marks = {item.id: marks_of(item) for item in items}
-    refuse_leaks(marks, _held(flags["against"]))
+    refuse_leaks(marks, _held(flags["against"], flags["allow_test"]))
     return splits(marks, _names(flags["split_by"]))
 
 
@@ -99,12 +100,13 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _held(against: Sequence[str]) -> list[Item]:
-    return [item for name in against for item in load(name).items]
-
-
-def _licence(item: Item, origin: str) -> str:
-    return str(item.extra.get("licence") or licence_of(origin))
+def _held(against: Sequence[str], allow_test: bool) -> list[Item]:
+    """Return held-out items; unless allowed, with those of the test sets that are fetched."""
+    held = [item for name in against for item in load(name).items]
+    for name in () if allow_test else (one for one in READ if readers()[one].ready):
+        items = load(name, skip_broken=True).items
+        held += [replace(item, id=f"{name}/{item.id}") for item in items]
+    return held
 
 
 def _in_sandbox(
@@ -167,7 +169,7 @@ def sft(scenarios: Sequence[str], **flags: Any) -> None:  # noqa: ANN401 -- clic
     items, origins = dict[str, Item](), dict[str, str]()
     for name in scenarios:
         dataset = load(name)
-        refuse_tests(dataset.name, flags["allow_test"])
+        refuse_tests(dataset.name, dataset.items, flags["allow_test"])
         items |= dataset.by_id
         origins |= dict.fromkeys(dataset.by_id, dataset.name)
     split_of = _split_of(items.values(), flags)
@@ -195,7 +197,7 @@ def _tasks(items: Iterable[tuple[Item, str]], split_of: Mapping[str, str]) -> It
             )
         kind = making.kind_of(item)
         if kind is not None:
-            yield making.Task(item, kind, origin, _licence(item, origin), split_of[item.id])
+            yield making.Task(item, kind, origin, licence(item, origin), split_of[item.id])
 
 
 def _mix(text: str) -> dict[Kind, float]:
@@ -227,10 +229,11 @@ def dpo(runs: Sequence[Path], **flags: Any) -> None:  # noqa: ANN401 -- click pa
     for folder in runs:
         if (folder / SAMPLES_FILE).is_file():
             add_samples(gathered, folder)
+            refuse_tests("", gathered.items.values(), flags["allow_test"])
             continue
         for item, trace, origin in _traces(folder, gathered.dropped, flags["allow_test"]):
             gathered.take(item, folder)
-            gather(gathered, trace, item, origin, _licence(item, origin))
+            gather(gathered, trace, item, origin, licence(item, origin))
     split_of = _split_of(gathered.items.values(), flags)
     complete(gathered, faults=flags["faults"], seed=flags["seed"])
 
@@ -255,9 +258,9 @@ def _traces(
     for _, store in opened([folder]):
         manifest = store.manifest
         origin = str((manifest.get("data") or {}).get("name", ""))
-        refuse_tests(origin, allow_test)
         settings = manifest.get("settings") or {}
         items = store.items(last_wins=settings.get("last_wins") is True).by_id
+        refuse_tests(origin, items.values(), allow_test)
         for attempt in store.results():
             if not isinstance(attempt.verdict, Score):
                 dropped["errored episodes"] += 1
@@ -305,7 +308,7 @@ def sample(
     for item, trace, origin in _traces(run, dropped, allow_test):
         items[item.id] = item
         for turn in range(1, len(trace.replies) + 1):
-            one = context_of(trace, item, turn, origin, _licence(item, origin))
+            one = context_of(trace, item, turn, origin, licence(item, origin))
             contexts.setdefault(one.key, one)
     if not contexts:
         raise AlignError(f"{run} has no step to sample at", fix="give a run with tool calls")
@@ -314,7 +317,7 @@ def sample(
     elif {one.digest for one in items_in(out).values()} != {one.digest for one in items.values()}:
         raise AlignError(f"{out} has samples of other items", fix="give another --out")
     at_a_time = settings.max_connections or WORKERS
-    with closing(SampleFile(out / SAMPLES_FILE, count, settings.agent_name)) as file:
+    with closing(SampleFile(out / SAMPLES_FILE, settings)) as file:
 
         async def ask() -> None:
             given, gate = Given(settings, tuple(items.values())), Connections(at_a_time)
@@ -340,6 +343,8 @@ def sample(
 @_template_option
 @_against_option
 @_by_option
+@_test_option
+@setting_option("template")
 @setting_option("sandbox")
 @json_option
 def check(folder: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
@@ -351,20 +356,24 @@ def check(folder: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 --
     Exit code 0: nothing to refuse. 1: some lines are refused. 2: bad input.
     """
     lines, items = [*lines_of(folder)], items_in(folder)
+    refuse_tests("", items.values(), flags["allow_test"])
     how, held, by = (
         ChatTemplate.read(flags["chat_template"]),
-        _held(flags["against"]),
+        _held(flags["against"], flags["allow_test"]),
         _names(flags["split_by"]),
     )
+    settings = checked(values_of({name: flags[name] for name in ("template", "sandbox")}))
     splits({}, by)  # raises if a name is unknown
 
     async def again(sandbox: Sandbox, step: Callable[[], None]) -> list[Refusal]:
         return await refusals(
-            lines, items, how, sandbox, by=by, against=held, at_a_time=WORKERS, on_line=step
-        )
+            lines, items, how, sandbox, by=by, against=held, own_prompt=settings.template,
+            at_a_time=WORKERS, on_line=step,
+        )  # fmt: skip
 
-    settings = checked({"sandbox": flags["sandbox"]})
     refused = _in_sandbox("lines", len(lines), settings, again)
+    for name in [] if refused else edited(folder, lines, how):
+        refused.append(Refusal(name, f"the lines give another file with {how.name}; write it anew"))
     if as_json:
         write_json(
             {"lines": len(lines), "template": how.name, "refused": list(map(asdict, refused))}

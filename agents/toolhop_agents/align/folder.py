@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from toolhop_agents.align.card import drawn, figures, page
 from toolhop_agents.align.kinds import AlignError
-from toolhop_agents.align.line import DPO_FILE, ITEMS_FILE, SFT_FILE, Chat, Pair
+from toolhop_agents.align.line import DPO_FILE, ITEMS_FILE, SFT_FILE, Chat, Pair, trained_in
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.writers import FORMATS, TrainingRow, dataset_info, rows_for
 from toolhop_agents.export.files import atomic, write_text
 from toolhop_env.extras import require
+from toolhop_tools.errors import why
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
 from toolhop_tools.readers.native import to_row
@@ -46,10 +49,16 @@ def write_folder(
 ) -> dict[str, Any]:
     """Write lines of one form, with all that is made from them, and return their counts.
 
+    The folder appears whole: it is written aside and renamed.
+
     Raises:
-        AlignError: the template cannot render a line.
+        AlignError: the template cannot render a line, or `out` has files by now.
         ExportError: a file cannot be written.
     """
+    final = out.resolve()
+    out = final.with_name(f".{final.name}.partial")
+    shutil.rmtree(out, ignore_errors=True)  # of a command that was killed
+    lines = [*{trained_in(line): line for line in lines}.values()]
     used = {line.item for line in lines}
     write_items(out, (item for item in items if item.id in used))
     name = SFT_FILE if all(isinstance(line, Chat) for line in lines) else DPO_FILE
@@ -61,6 +70,12 @@ def write_folder(
         left_out |= {f"{form}: {reason}": count for reason, count in losses.items()}
     counts = figures(lines, left_out)
     write_text(out / CARD, page(counts, formats, template.name), overwrite=False)
+    try:
+        out.rename(final)
+    except OSError as error:
+        raise AlignError(
+            f"{final} cannot be written: {why(error)}", fix="give another --out"
+        ) from None
     return counts
 
 
@@ -80,6 +95,23 @@ def _write_format(
         info = dataset_info((dataset, f"{dataset}{suffix}") for dataset in rows)
         write_text(out / "dataset_info.json", json.dumps(info, indent=2), overwrite=False)
     return dropped
+
+
+def edited(folder: Path, lines: Sequence[Chat | Pair], template: ChatTemplate) -> list[str]:
+    """Return the names of trainers' files that are not what the lines give.
+
+    Raises:
+        AlignError: the template cannot render a line.
+    """
+    with tempfile.TemporaryDirectory() as aside:
+        for form in (name for name in FORMATS if (folder / name).is_dir()):
+            _write_format(Path(aside) / form, form, lines, template)
+        made, found = (
+            {(f"{form}/{one.name}", one.read_bytes())
+             for form in FORMATS for one in (top / form).glob("*") if one.is_file()}
+            for top in (Path(aside), folder)
+        )  # fmt: skip
+    return sorted({name for name, _ in made ^ found})
 
 
 def _write_parquet(path: Path, rows: Sequence[TrainingRow]) -> None:

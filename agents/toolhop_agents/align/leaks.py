@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from toolhop_agents.align.kinds import AlignError
@@ -11,12 +15,15 @@ from toolhop_agents.align.line import digest
 from toolhop_agents.export.chat import SPLIT_OF
 from toolhop_tools.benchmarks import READ
 from toolhop_tools.errors import counted
-from toolhop_tools.model import Item, canonical
+from toolhop_tools.load import licence_of
+from toolhop_tools.model import TOOLHOP, Item, canonical
 from toolhop_tools.scenarios.label import family_of
 from toolhop_tools.words import words
 
 GRAM = 8
 """Two questions that share a run of this many words are taken for the same."""
+_PART = re.compile(r"(?s).{1,3900}(?:\s|$)|.{1,4000}")
+"""Parts of a text that are short enough for `words`."""
 TRAIN, VALIDATION = "train", "validation"
 BY = ("family", "code", "chain", "domain")
 """What may hold items together in one split, strictest last."""
@@ -28,17 +35,32 @@ Marks: TypeAlias = Mapping[str, frozenset[str]]
 """What an item is recognized by: values by the names of `BY` and `EVERYTHING`."""
 
 
+def all_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text of any length, without invisible characters."""
+    seen = "".join(one for one in text if unicodedata.category(one) != "Cf")
+    return tuple(word for part in _PART.findall(seen) for word in words(part))
+
+
+@lru_cache(maxsize=4096)
+def _code(source: str) -> str:
+    """Return the digest of code, without comments and layout; of other text as it is."""
+    try:
+        return digest(ast.dump(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return digest(source)
+
+
 def marks_of(item: Item) -> Marks:
     """Return the marks of an item.
 
     Its tool code is that of its own hops: distractors are shared by design. A chain has two hops
     or more: equal answers of one prove nothing.
     """
-    said, answers = words(item.question), [hop.answer for hop in item.hops]
+    said, answers = all_words(item.question), [all_words(hop.answer) for hop in item.hops]
     return {
         "family": frozenset({family_of(item) or item.id}),
         "question": frozenset({" ".join(said)}),
-        "code": frozenset(digest(hop.tool.body_parts) for hop in item.hops),
+        "code": frozenset(_code("\n".join(map(str, hop.tool.body_parts))) for hop in item.hops),
         "chain": frozenset({canonical(answers)} if len(answers) > 1 else ()),
         "domain": frozenset({item.domain} if item.domain else ()),
         "words": frozenset(" ".join(said[n : n + GRAM]) for n in range(len(said) - GRAM + 1)),
@@ -108,12 +130,26 @@ def refuse_leaks(marks: Mapping[str, Marks], held: Iterable[Item]) -> None:
         )
 
 
-def refuse_tests(name: str, allowed: bool) -> None:
-    """Check that a data set is no published test set.
+def test_set(item: Item) -> str:
+    """Return the benchmark whose test set an item was made from; empty if none is known."""
+    origin = item.extra.get("origin")
+    if origin in READ:
+        return str(origin)
+    return TOOLHOP if item.previous_answer_type else ""  # a label of its official rows alone
+
+
+def licence(item: Item, origin: str) -> str:
+    """Return the licence of an item of the data set `origin`; empty if unknown."""
+    return str(item.extra.get("licence") or licence_of(test_set(item) or origin))
+
+
+def refuse_tests(name: str, items: Iterable[Item], allowed: bool) -> None:
+    """Check that a data set is no published test set, and none of its items is from one.
 
     Raises:
         AlignError: it is one, and `allowed` is False.
     """
+    name = next(filter(None, map(test_set, items)), name)
     if name in READ and not allowed:
         raise AlignError(
             f"{name} is a benchmark's test set: a model trained on it cannot be tested on it",

@@ -18,6 +18,7 @@ from toolhop_env.levels import Level, Verbosity
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_env.reading import CallFormat
+from toolhop_env.results import label_of
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Started
 from toolhop_tools import regular
@@ -42,13 +43,15 @@ class Conditions(_Part):
     call_format: CallFormat = CallFormat.NATIVE
     feedback: Verbosity = Level.DETAILED
     perturbation: str = "as-is"
+    results: str = "as-is"
     answer_malformed: bool = False
     single_shot: bool = False
 
     @classmethod
     def of(cls, started: Started) -> Conditions:
         """Return the conditions of a trace."""
-        return cls(**{name: getattr(started, name) for name in cls.model_fields})
+        own = {name: getattr(started, name) for name in cls.model_fields}
+        return cls(**own | {"results": label_of(started.results)})
 
     def setting(
         self, messages: tuple[SystemMessage | UserMessage, ...], limits: EpisodeLimits
@@ -156,8 +159,11 @@ class Candidate(_Part):
 class Samples(_Part):
     """A model's replies to one context, executed."""
 
-    context: Context
+    context: Context | str
+    """The context; its key if an earlier line has it."""
     agent: str
+    how: str = ""
+    """Sampling settings; empty in older files."""
     replies: tuple[Candidate, ...]
 
 
@@ -172,6 +178,14 @@ def turns_in(messages: Sequence[Wire]) -> list[int]:
 def digest(*parts: object) -> str:
     """Return the SHA-256 of values that JSON can hold."""
     return hashlib.sha256(canonical(list(parts)).encode()).hexdigest()
+
+
+def trained_in(line: Chat | Pair) -> str:
+    """Return a digest that is equal for lines that train the same."""
+    tools = sorted(map(canonical, line.tools))
+    if isinstance(line, Chat):
+        return digest(line.messages, line.trained, tools)
+    return digest(line.prompt, line.chosen, line.rejected, tools)
 
 
 def lines_of(folder: Path) -> Iterator[Chat | Pair]:

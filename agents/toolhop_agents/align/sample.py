@@ -21,36 +21,41 @@ from toolhop_agents.align.pairs import Gathered
 from toolhop_agents.export.chat import Arguments, chat_message
 from toolhop_agents.models.wire_reading import messages_from_wire, tools_from_wire
 from toolhop_agents.runs.means import Means
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.messages import AssistantMessage, Reply
 from toolhop_env.reading import CallFormat
 from toolhop_tools.growing import RowFile
 from toolhop_tools.model import Item
+from toolhop_tools.secrets import redacted
 from toolhop_tools.several import each
 
 _SAMPLES: TypeAdapter[Samples] = TypeAdapter(Samples)
 
 
 class SampleFile(RowFile):
-    """The samples so far; a context's replies are added together."""
+    """The samples so far, a reply in each line."""
 
     fault = AlignError
     wanted = "no line of samples"
 
-    def __init__(self, path: Path, count: int, agent: str) -> None:
+    def __init__(self, path: Path, settings: RunSettings) -> None:
         """Read an existing file.
 
         Args:
             path: the file.
-            count: replies wanted of each context; a context with fewer is sampled again.
-            agent: the model or scripted agent that replies.
+            settings: who replies, and how.
 
         Raises:
-            AlignError: the file cannot be read or written, or has replies of another agent.
+            AlignError: the file cannot be read or written, or has replies of another agent or
+                settings.
         """
-        self._count, self.agent = count, agent
-        self.done: set[str] = set()
-        """Keys of the contexts with enough replies."""
+        self.agent = settings.agent_name
+        names = ("temperature", "max_tokens", "request_options", "seed")
+        how = ", ".join(f"{name} {getattr(settings, name)!r}" for name in names)
+        self.how = redacted(how)
+        self.done = Counter[str]()
+        """Number of replies by the key of their context."""
         self.verdicts = Counter[Verdict]()
         super().__init__(path)
         self.open(lock=True)
@@ -58,13 +63,13 @@ class SampleFile(RowFile):
     def take(self, row: dict[str, Any]) -> None:
         """See `RowFile`."""
         samples = _SAMPLES.validate_python(row, strict=False)
-        if samples.agent != self.agent:
-            raise AlignError(
-                f"{self.path} has replies of {samples.agent}, not of {self.agent}",
-                fix="give another --out",
-            )
-        if len(samples.replies) >= self._count:
-            self.done.add(samples.context.key)
+        for given, wanted in ((samples.agent, self.agent), (samples.how or self.how, self.how)):
+            if given != wanted:
+                raise AlignError(
+                    f"{self.path} has replies of {given}, not of {wanted}", fix="give another --out"
+                )
+        context = samples.context
+        self.done[context if isinstance(context, str) else context.key] += len(samples.replies)
         self.verdicts.update(one.result.verdict for one in samples.replies if one.result)
 
 
@@ -86,11 +91,12 @@ async def sample(
     """
 
     async def one(context: Context) -> None:
-        if context.key not in file.done:
-            item = items[context.item]
-            replies = [await _sampled(context, item, means, n + 1) for n in range(count)]
-            samples = Samples(context=context, agent=file.agent, replies=tuple(replies))
-            file.append(samples.model_dump(mode="json"))
+        key, item = context.key, items[context.item]
+        for number in range(file.done[key], count):
+            reply = await _sampled(context, item, means, number + 1)
+            of = key if number else context
+            line = Samples(context=of, agent=file.agent, how=file.how, replies=(reply,))
+            file.append(line.model_dump(mode="json"))
         on_context()
 
     await each(contexts, one, at_a_time=at_a_time)
@@ -126,11 +132,15 @@ def add_samples(gathered: Gathered, folder: Path) -> None:
     items = items_in(folder)
     for item in items.values():
         gathered.take(item, folder)
+    known = dict[str, Context]()
     for line in read(folder / SAMPLES_FILE, _SAMPLES):
-        own = items.get(line.context.item)
-        if own is None or own.digest != line.context.item_digest:
+        given = line.context
+        context = known.get(given) if isinstance(given, str) else given
+        own = items.get(context.item) if context else None
+        if context is None or own is None or own.digest != context.item_digest:
             raise AlignError(
-                f"{folder} has samples of {line.context.item}, and not its item",
+                f"{folder} has samples of {context.item if context else given}, and not its item",
                 fix="put back its items.jsonl, or sample again",
             )
-        gathered.add(line.context, *line.replies)
+        known[context.key] = context
+        gathered.add(context, *line.replies)

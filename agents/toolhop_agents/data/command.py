@@ -33,7 +33,7 @@ from toolhop_agents.terminal import say, visible
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.benchmarks import READ
-from toolhop_tools.benchmarks.toolhop.reader import to_rows
+from toolhop_tools.benchmarks.toolhop.reader import to_text
 from toolhop_tools.draft import CannotDraft, draft
 from toolhop_tools.errors import (
     BadChoice,
@@ -314,13 +314,13 @@ def export(
     if is_made(Path(data)):
         export_made(Path(data), out, {**flags, "overwrite": overwrite})
         return
-    rows = to_rows(load(data))
-    text = json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
+    dataset = load(data)
+    text = to_text(dataset, out) + "\n"
     if out == "-":
         click.echo(text.encode(), nl=False)
         return
     write_text(Path(out), text, overwrite=overwrite)
-    say(f"wrote {counted(len(rows), 'item')} to {out}")
+    say(f"wrote {counted(len(dataset.items), 'item')} to {out}")
 
 
 @data.command()

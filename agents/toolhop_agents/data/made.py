@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -30,7 +29,7 @@ from toolhop_agents.runs.scenarios import Work, make
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Isolation
 from toolhop_agents.terminal import say
-from toolhop_tools.benchmarks.toolhop.reader import to_rows
+from toolhop_tools.benchmarks.toolhop.reader import to_text
 from toolhop_tools.certify.model import to_json as certificate_json
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item
@@ -134,7 +133,7 @@ def _write(
     items: list[Item] = []
     for item in chosen.items:
         items += [item, *([pairs.items[item.id]] if item.id in pairs.items else [])]
-    text = json.dumps(to_rows(DataSet("made", "", tuple(items))), ensure_ascii=False, indent=2)
+    text = to_text(DataSet("made", "", tuple(items)), targets.rows or "")
     try:
         if targets.rows is None:
             click.echo(f"{text}\n".encode(), nl=False)

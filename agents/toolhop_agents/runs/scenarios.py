@@ -18,6 +18,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import Certificate, to_json
 from toolhop_tools.errors import BadChoice, ToolsError
 from toolhop_tools.growing import RowFile
+from toolhop_tools.load import licence_of
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.label import Scenario, label_of, own_id
@@ -44,7 +45,7 @@ async def make(
     work: Work, on_family: Callable[[Item, Family | None], None], *, done: int = 0
 ) -> None:
     """Make the families of the chosen items, skipping the first `done`. `on_family` is called in
-    order.
+    order. Items keep the name and the licence of known data in their `extra`.
 
     Raises:
         SandboxFault, SandboxUnavailable: see `make_all`.
@@ -52,8 +53,16 @@ async def make(
     workers = min(work.isolation.workers, len(work.chosen))
     isolation = replace(work.isolation, workers=workers)
     making = Making(work.data.around(work.chosen).items, work.certificates, work.recipe, isolation)
+    name = work.data.name
+    source = {"origin": name, "licence": licence_of(name)} if licence_of(name) else {}
+
+    def marked(item: Item, family: Family | None) -> None:
+        items = family.items if family else ()
+        known = tuple(replace(one, extra={**source, **one.extra}) for one in items)
+        on_family(item, family and replace(family, items=known))
+
     async with making_families(making, work.cluster) as (one, at_a_time):
-        await make_all(work.chosen[done:], one, at_a_time=at_a_time, on_family=on_family)
+        await make_all(work.chosen[done:], one, at_a_time=at_a_time, on_family=marked)
 
 
 class FamiliesError(ToolsError):

@@ -48,8 +48,8 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
     """Score RUNS again from their traces and print the table over all of them.
 
     No model is asked and no tool is run. Runs of one agent with the same mode, feedback,
-    tool-call format and tool perturbation are pooled. The folder of an ablation has a row for
-    each of its arms. Exit code 1 if episodes are errored.
+    tool-call format, tool perturbation, results and phrasing are pooled. The folder of an
+    ablation has a row for each of its arms. Exit code 1 if episodes are errored.
     """
     if episodes:
         if as_json or table_console().form is not Form.TABLE:
@@ -103,7 +103,11 @@ class _Arms:
 
 
 def _marked(store: RunStore, attempts: Iterable[Attempt]) -> Iterable[Attempt]:
-    """Mark the attempts whose items are proven, if the run used certificates."""
+    """Mark attempts with their run's treatment, and proven items if the run used certificates."""
+    settings = store.manifest.get("settings") or {}
+    usual = (("results", "as-is"), ("phrasing", "usual"))
+    treated = ", ".join(str(settings[key]) for key, one in usual if settings.get(key, one) != one)
+    attempts = (replace(one, treatment=treated) if treated else one for one in attempts)
     return marked(attempts, store.items().items) if _certified(store) else attempts
 
 
@@ -167,6 +171,7 @@ def _line(arm: str, one: Attempt) -> dict[str, JSON]:
         "feedback": one.feedback.value,
         "call_format": one.call_format.value,
         "perturbation": one.perturbation,
+        "treatment": one.treatment,
         "judge": one.judge,
         "epoch": one.epoch,
         "attempt": one.attempt,

@@ -30,7 +30,7 @@ class Repair:
         return self.divergence.turn
 
 
-def repairs_of(found: Divergences, trace: Trace, item: Item, *, after: int = 0) -> Sequence[Repair]:
+def repairs_of(lost: Divergences, trace: Trace, item: Item, *, after: int = 0) -> Sequence[Repair]:
     """Return the repairs of a trace's divergences after turn `after`, one a turn, in time.
 
     The gold call is that of the step that diverged, else of the next step of the chain. Without a
@@ -38,12 +38,12 @@ def repairs_of(found: Divergences, trace: Trace, item: Item, *, after: int = 0) 
     made good are repaired only if all were.
     """
     by_turn: dict[tuple[bool, int], Repair] = {}
-    for one in found.all:
-        if one.turn > after and one.kind is not Kind.OUT_OF_LIMIT:
-            step = one.step or next_step(trace, item, one.turn)
+    for place in lost.all:
+        if place.turn > after and place.kind is not Kind.OUT_OF_LIMIT:
+            step = place.step or next_step(trace, item, place.turn)
             if step is not None and step.arguments is not None:
-                at = one.made_good is not None, one.turn
-                by_turn.setdefault(at, Repair(one, step.tool, step.arguments))
+                at = place.made_good is not None, place.turn
+                by_turn.setdefault(at, Repair(place, step.tool, step.arguments))
     least = min(by_turn, default=(False, 0))[0]
     return [by_turn[at] for at in sorted(by_turn) if at[0] == least]
 
@@ -67,7 +67,7 @@ def _repaired(trace: Trace, repair: Repair) -> Reply:
     refuses calls without them.
     """
     form, turn = trace.started.call_format, repair.turn
-    reply = next(one.reply for one in trace.replies if one.turn == turn)
+    reply = next(taken.reply for taken in trace.replies if taken.turn == turn)
     # Some providers take only ids of nine letters and digits.
     gold = RawCall(
         f"repair{turn:03d}", repair.tool, json.dumps(dict(repair.arguments), ensure_ascii=False)

@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import cached_property
+from itertools import islice
+from string import punctuation
 
 from toolhop_env.benchmarks.derived import Told, may_follow
 from toolhop_env.benchmarks.known import Known, Words, plain_words
@@ -14,7 +17,7 @@ from toolhop_env.benchmarks.said_numbers import is_of, numbers
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.dates import whole_date
-from toolhop_tools.words import as_text, runs, words
+from toolhop_tools.words import as_text, bare, runs, words
 
 MOST_WORDS = 2000
 """Maximum number of words searched for values with other spacing, in a text or in a call's own
@@ -28,6 +31,8 @@ LEAST_SAID = 3
 """Words in a row that a value must share with a text to count as another form of it."""
 STEM = 4
 """Letters that forms of one word share."""
+SPELLING_LIKENESS = 0.9
+"""Minimum similarity (difflib ratio) of a misspelt value: about one wrong letter in ten."""
 _OF_CODES = frozenset("@_/\\")
 _LISTED = re.compile(r"[,;|&+\n]|\s+(?:and|or)\s+|\s+-\s+")
 
@@ -35,6 +40,12 @@ _LISTED = re.compile(r"[,;|&+\n]|\s+(?:and|or)\s+|\s+-\s+")
 def is_wording(text: str) -> bool:
     """Whether a value consists of words, rather than being a number, code or address."""
     return not any(letter.isdigit() or letter in _OF_CODES for letter in text)
+
+
+def misspelt(text: str, known: Sequence[str]) -> str:
+    """Return the bare wording that a text misspells, or writes in other case; empty if none."""
+    forms = list(map(bare, known)) if is_wording(text) else []
+    return next(iter(get_close_matches(bare(text), forms, 1, SPELLING_LIKENESS)), "")
 
 
 @dataclass(frozen=True)
@@ -122,6 +133,21 @@ class Heard:
     def gives(self, value: JSON) -> bool:
         """Whether a value can be derived from what was said."""
         return may_follow(plain_text(as_text(value)), [one.told for one in self._sources])
+
+    def otherwise(self, text: str) -> str:
+        """Return words that a text of several words spells or writes otherwise; or nothing.
+
+        Nothing either if the text was said exactly so.
+        """
+        written, size, near = text.strip(punctuation), len(text.split()), dict[str, str]()
+        said = [one.text.split() for one in self._sources] if size > 1 else []
+        rows = (words[at : at + size] for words in said for at in range(len(words) - size + 1))
+        for row in islice(rows, MOST_WORDS):
+            run = " ".join(row).strip(punctuation)
+            if run == written:
+                return ""
+            near[bare(run)] = run
+        return near.get(misspelt(written, list(near)), "")
 
     def may_be_known(self, value: JSON, about: Known) -> bool:
         """Whether a value may come from what was said plus common knowledge: another form of a

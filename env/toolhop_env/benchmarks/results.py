@@ -24,19 +24,23 @@ MOST_TEXTS = 1000
 def gives(call: Called, step: Step) -> bool:
     """Whether a call succeeded and is the proven call, or its result has the step's answer.
 
-    The answer may be a value of another tool's result, or stand in a text of its own tool's.
+    The answer may be a value of the result or stand in one of its texts. In another tool's result
+    it counts unless the call itself passed it, or it is short and one of several values.
     """
     if call.error is not None or not isinstance(call.outcome, Returned):
         return False
-    if call.raw.name != step.tool:
-        return len(step.answer) >= LEAST_TELLING and holds_answer(call, step.answer)
+    own = call.raw.name == step.tool
     made = call.verdict.arguments if isinstance(call.verdict, Call) else {}
-    if step.arguments and same(made, dict(step.arguments)):
+    if own and step.arguments and same(made, dict(step.arguments)):
         return True
-    if holds_answer(call, step.answer) or holds_at(call, step.answer, step.place):
+    if own and holds_at(call, step.answer, step.place):
         return True
-    found = texts(result_value(call.outcome)) if len(step.answer) >= LEAST_TELLING else []
-    return any(says(text, step.answer) for text in found[:MOST_TEXTS])
+    if not own and any(says(text, step.answer) for text in texts(made)):
+        return False
+    found, telling = texts(result_value(call.outcome)), len(step.answer) >= LEAST_TELLING
+    if holds_answer(call, step.answer) and (own or telling or len(found) == 1):
+        return True
+    return telling and any(says(text, step.answer) for text in found[:MOST_TEXTS])
 
 
 def same(value: JSON, other: JSON) -> bool:

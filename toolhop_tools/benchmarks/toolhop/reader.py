@@ -10,6 +10,7 @@ their definition (`toolhop_tools.benchmarks.toolhop.shown_field`). Other fields 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -204,6 +205,19 @@ def _last_program(hops: Sequence[Hop]) -> tuple[Hop, ...]:
         else replace(hop, tool=replace(hop.tool, body=last[hop.tool.name]), gold=None)
         for hop in hops
     )
+
+
+def to_text(dataset: DataSet, path: str | Path) -> str:
+    """Return the text of a file of official rows: JSON Lines if `path` ends in ``.jsonl``. It has
+    no final newline.
+
+    Raises:
+        DataError: as `to_rows`.
+    """
+    rows = to_rows(dataset)
+    if Path(path).suffix.lower() == ".jsonl":
+        return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return json.dumps(rows, ensure_ascii=False, indent=2)
 
 
 def to_rows(dataset: DataSet) -> list[dict[str, JSON]]:
