@@ -15,7 +15,7 @@ from functools import cached_property
 
 from toolhop_env.benchmarks import named
 from toolhop_env.benchmarks.heard import Heard, Source, misspelt
-from toolhop_env.benchmarks.known import Known, plain_words
+from toolhop_env.benchmarks.known import plain_words
 from toolhop_env.benchmarks.results import gives, same, says, texts
 from toolhop_env.chain import Chain, Divergence, Divergences, Kind, Step
 from toolhop_env.feedback import result_value
@@ -170,13 +170,13 @@ class _Read:
         if self.item is not None and call.raw.name in self.item.all_tools:
             schema = self.item.all_tools[call.raw.name].schema.parameters
         for leaf in leaves(schema, _values(call)):
-            text, about = as_text(leaf.value), f"{leaf.name} {leaf.about}"
+            text = as_text(leaf.value)
             option = leaf.choices or leaf.value == leaf.schema.get("default") or text in leaf.about
             if leaf.value is None or isinstance(leaf.value, bool) or option:
                 continue
             if OPTION.fullmatch(text) or heard.holds(leaf.value) or heard.gives(leaf.value):
                 continue
-            if not heard.may_be_known(leaf.value, Known(about)) and not heard.otherwise(text):
+            if not heard.otherwise(text):
                 yield leaf.path, leaf.value
 
     def used(self, call: Called) -> bool:

@@ -387,7 +387,7 @@ def test_the_wrong_value_of_the_right_result_is_misread_even_if_it_looks_alike()
         ("The Heron Year", Kind.WRONG_VALUE),
         ("Heron Year", Kind.WRONG_VALUE),
         ("heron", Kind.WRONG_VALUE),
-        ("author of the Herons", Kind.WRONG_VALUE),
+        ("author of the Herons", Kind.MADE_UP_VALUE),
         ("The Stork Year", Kind.MADE_UP_VALUE),
     ],
 )
