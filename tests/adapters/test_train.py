@@ -75,8 +75,8 @@ def model(data: Path) -> Path:
     )  # fmt: skip
     learnt.train_from_iterator([(data / "sft" / "sft.jsonl").read_text()], trainer)
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=learnt, chat_template=CHATML, eos_token="<|im_end|>",
-        pad_token="<|endoftext|>",
+        tokenizer_object=learnt, chat_template=CHATML,
+        **{"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"},
     )  # fmt: skip
     torch.manual_seed(0)
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,

@@ -202,8 +202,8 @@ def test_a_wall_that_is_down_is_noticed(open_place: Arena, name: str, noticed: s
 
 
 def test_what_leaves_the_policy_gets_through_where_no_wall_is_behind_it(tmp_path: Path) -> None:
-    policy, settle_s = "restricted", NEVER_SETTLES_S
-    with arena(without_walls, policy, tmp_path, walls=False, settle_s=settle_s) as place:
+    settle_s = NEVER_SETTLES_S
+    with arena(without_walls, "restricted", tmp_path, walls=False, settle_s=settle_s) as place:
         verdict = place.play(ATTACKS["policy/leaves_and_goes_on"])
     assert "a file was read" in "\n".join(verdict.problems)
 

@@ -63,7 +63,7 @@ OF_GRPO = ("limit", "profile", "pass_rate", "sandbox", "reward", "mask_failed")
 
 @click.command()
 @click.argument("method", type=click.Choice([one.value for one in Method]), metavar="METHOD")
-@click.argument("data")
+@click.argument("source", metavar="DATA")
 @click.option("--model", required=True, type=click.Path(file_okay=False, path_type=Path),
               metavar="FOLDER", help="Weights to begin with: a model of transformers, or a folder "
               "of this command, of which the newest checkpoint counts.")  # fmt: skip
@@ -89,7 +89,7 @@ OF_GRPO = ("limit", "profile", "pass_rate", "sandbox", "reward", "mask_failed")
 @json_option
 @click.pass_context
 def train(
-    ctx: click.Context, /, method: str, data: str, model: Path, out: Path, as_json: bool,
+    ctx: click.Context, /, method: str, source: str, model: Path, out: Path, as_json: bool,
     **flags: Any,  # noqa: ANN401 -- click passes options of many types
 ) -> None:  # fmt: skip
     """Train a model on DATA with TRL. Needs the extra train.
@@ -108,7 +108,7 @@ def train(
     settings = settings_of(flags["settings"], way, changes)
     begin = resolved(model)
     weights, template = weights_of(begin), template_for(begin, flags["chat_template"])
-    lines, played, described = _data(way, data, template, flags)
+    lines, played, described = _data(way, source, template, flags)
     plan = Plan(
         method=way, data=described, model=str(begin.resolve()), weights=weights,
         template=template.text, settings=settings,
@@ -148,7 +148,8 @@ def _data(
         chosen = {
             name: flags[name] for name in ("limit", "profile", "pass_rate", "sandbox", "seed")
         }
-        refuse_tests(load(data).name, flags["allow_test"])
+        dataset = load(data)
+        refuse_tests(dataset.name, dataset.items, flags["allow_test"])
         played = checked({**chosen, "data": data})
         what = played.model_dump(mode="json", include={"data", "limit", "profile", "pass_rate"})
         return [], played, {**what, "reward": flags["reward"], "mask_failed": flags["mask_failed"]}
