@@ -34,6 +34,7 @@ from toolhop_agents.align.writers import rendered_pair
 from toolhop_tools.readers.native import to_row
 
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
+ENDS = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
 CHATML = (files("toolhop_agents") / "templates" / "chatml-tools.jinja").read_text("utf-8")
 
 
@@ -74,10 +75,7 @@ def model(data: Path) -> Path:
         show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )  # fmt: skip
     learnt.train_from_iterator([(data / "sft" / "sft.jsonl").read_text()], trainer)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=learnt, chat_template=CHATML,
-        **{"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"},
-    )  # fmt: skip
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=learnt, chat_template=CHATML, **ENDS)
     torch.manual_seed(0)
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
              "num_attention_heads": 2, "num_key_value_heads": 2}  # fmt: skip
@@ -98,7 +96,7 @@ def changed(before: Path, after: Path) -> bool:
 
 
 def train(method: str, data: Path, model: Path, out: Path, *more: str) -> dict[str, Any]:
-    done = toolhop("align", "train", method, str(data), "--model", str(model), "--out", str(out),
+    done = toolhop("align", "train", method, str(data), "--base", str(model), "--out", str(out),
                    "--max-steps", "1", "--learning-rate", "0.01", "--json", *more)  # fmt: skip
     report: dict[str, Any] = json.loads(done.stdout)
     return report
@@ -163,7 +161,7 @@ def test_a_killed_training_goes_on(data: Path, model: Path, tmp_path: Path) -> N
     settings.write_text("save_steps = 1\ngradient_accumulation_steps = 1\nlogging_steps = 1\n")
     command = [
         sys.executable, "-m", "toolhop_agents", "align", "train", "sft", str(data / "sft"),
-        "--model", str(model), "--out", str(out), "--settings", str(settings), "--max-steps", "12",
+        "--base", str(model), "--out", str(out), "--settings", str(settings), "--max-steps", "12",
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         until(lambda: newest(out), "a checkpoint")
@@ -178,7 +176,7 @@ def test_a_killed_training_goes_on(data: Path, model: Path, tmp_path: Path) -> N
     assert steps == [*range(1, 13)]
     again = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert json.loads(again.stdout) == report
-    other = toolhop("align", "train", "dpo", str(data / "dpo"), "--model", str(model), "--out",
+    other = toolhop("align", "train", "dpo", str(data / "dpo"), "--base", str(model), "--out",
                     str(out), check=False)  # fmt: skip
     assert other.returncode == 2
     assert "trains something else" in other.stderr
@@ -195,7 +193,7 @@ def test_a_round_begins_with_the_weights_of_the_one_before(
 def test_a_keyword_that_trl_does_not_have_is_named(data: Path, model: Path, tmp_path: Path) -> None:
     settings = tmp_path / "wrong.toml"
     settings.write_text("learning_rat = 1\n")
-    done = toolhop("align", "train", "sft", str(data / "sft"), "--model", str(model), "--out",
+    done = toolhop("align", "train", "sft", str(data / "sft"), "--base", str(model), "--out",
                    str(tmp_path / "out"), "--settings", str(settings), check=False)  # fmt: skip
     assert done.returncode == 2
     assert "learning_rate" in done.stderr
@@ -213,7 +211,7 @@ def test_lines_that_are_too_long_are_left_out_and_counted(
     most = sizes[len(sizes) // 2]
     report = train("dpo", data / "dpo", model, tmp_path / "out", "--max-length", str(most))
     assert report["too_long"] == sum(size > most for size in sizes) > 0
-    done = toolhop("align", "train", "sft", str(data / "sft"), "--model", str(model), "--out",
+    done = toolhop("align", "train", "sft", str(data / "sft"), "--base", str(model), "--out",
                    str(tmp_path / "none"), "--max-length", "5", check=False)  # fmt: skip
     assert done.returncode == 2
     assert "over 5 tokens" in done.stderr

@@ -37,6 +37,7 @@ VARIES: Mapping[str, str] = {
     "--continuations": "of a fork at each level, or of an episode on each side",
     "--chat-template": "of a GGUF model, or of the model to train",
     "--cost-limit": "of an episode, or of an item that is made",
+    "--epochs": "times that an item is played, or passes over training data",
     "--estimate": "`run` takes it without a number",
     "--feedback": "`play` takes no template",
     "--hops": "the generator of worlds says what it takes",

@@ -26,7 +26,7 @@ from toolhop_agents.align.pairs import Gathered, complete, gather, pairs
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.sample import SampleFile, add_samples
 from toolhop_agents.align.sample import sample as sample_contexts
-from toolhop_agents.align.train import train
+from toolhop_agents.align.train_command import train
 from toolhop_agents.align.writers import FORMATS
 from toolhop_agents.cli import EXIT_EPISODES
 from toolhop_agents.cli.flags import Number, Whole

@@ -64,7 +64,7 @@ OF_GRPO = ("limit", "profile", "pass_rate", "sandbox", "reward", "mask_failed")
 @click.command()
 @click.argument("method", type=click.Choice([one.value for one in Method]), metavar="METHOD")
 @click.argument("source", metavar="DATA")
-@click.option("--model", required=True, type=click.Path(file_okay=False, path_type=Path),
+@click.option("--base", required=True, type=click.Path(file_okay=False, path_type=Path),
               metavar="FOLDER", help="Weights to begin with: a model of transformers, or a folder "
               "of this command, of which the newest checkpoint counts.")  # fmt: skip
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path),
@@ -89,7 +89,7 @@ OF_GRPO = ("limit", "profile", "pass_rate", "sandbox", "reward", "mask_failed")
 @json_option
 @click.pass_context
 def train(
-    ctx: click.Context, /, method: str, source: str, model: Path, out: Path, as_json: bool,
+    ctx: click.Context, /, method: str, source: str, base: Path, out: Path, as_json: bool,
     **flags: Any,  # noqa: ANN401 -- click passes options of many types
 ) -> None:  # fmt: skip
     """Train a model on DATA with TRL. Needs the extra train.
@@ -106,7 +106,7 @@ def train(
         keyword: flags[flag] for flag, keyword in KEYWORDS.items() if flags[flag] is not None
     }
     settings = settings_of(flags["settings"], way, changes)
-    begin = resolved(model)
+    begin = resolved(base)
     weights, template = weights_of(begin), template_for(begin, flags["chat_template"])
     lines, played, described = _data(way, source, template, flags)
     plan = Plan(
