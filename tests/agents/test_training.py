@@ -138,9 +138,17 @@ def test_tokens_across_the_edge_of_a_span_are_not_trained() -> None:
 def test_settings_come_from_all_methods_then_one_then_flags(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text("a = 1\nb = 1\nc = 1\n[dpo]\nb = 2\nc = 2\n[sft]\nb = 5\n")
+    path.write_text(path.read_text() + "[grpo]\nnum_generations = 2\n")
+
+    def added(method: Method, **changes: int) -> dict[str, Any]:
+        default = settings_of("default", method, {})
+        found = settings_of(str(path), method, changes)
+        return {name: value for name, value in found.items() if default.get(name) != value}
+
     for method in (Method.DPO, Method.BOTH):
-        assert settings_of(str(path), method, {"c": 3}) == {"a": 1, "b": 2, "c": 3}
-    assert settings_of(str(path), Method.GRPO, {}) == {"a": 1, "b": 1, "c": 1}
+        assert added(method, c=3) == {"a": 1, "b": 2, "c": 3}
+    assert added(Method.GRPO) == {"a": 1, "b": 1, "c": 1, "num_generations": 2}
+    assert settings_of(str(path), Method.DPO, {})["learning_rate"] == 1e-6
 
 
 def test_the_papers_settings() -> None:

@@ -74,10 +74,10 @@ class Plan(BaseModel):
 
 
 def settings_of(given: str, method: Method, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords of TRL's configuration: those of all methods, of this one, and changes.
+    """Return the keywords of TRL's configuration: of all methods, of this one, and changes.
 
     Args:
-        given: the name of settings that ship, or a TOML file.
+        given: the name of settings that ship, or a TOML file; it changes the default settings.
         method: the table that is read besides the keywords of all methods.
         changes: keywords that win.
 
@@ -85,19 +85,21 @@ def settings_of(given: str, method: Method, changes: Mapping[str, Any]) -> dict[
         AlignError: the file cannot be read, or sets what the command sets.
     """
     shipped = {Path(one.name).stem: one for one in SHIPPED.iterdir() if one.name.endswith(".toml")}
-    try:
-        text = shipped[given].read_bytes() if given in shipped else regular.content(Path(given))
-        tables = tomllib.loads(text.decode())
-    except (OSError, ValueError) as error:
-        raise AlignError(
-            f"the settings {given} cannot be read: {why(error)}",
-            fix=f"give {', '.join(sorted(shipped))}, or a TOML file",
-        ) from error
-    names = {one.config for one in Method}
-    own = {name: tables.pop(name, {}) for name in names}
-    if wrong := [name for name, table in own.items() if not isinstance(table, dict)]:
-        raise AlignError(f"{wrong[0]} of {given} is no table", fix=f"write [{wrong[0]}]")
-    found = {**tables, **own[method.config], **changes}
+    found = dict[str, Any]()
+    for name in ("default", given):  # a file changes what ships
+        try:
+            text = shipped[name].read_bytes() if name in shipped else regular.content(Path(name))
+            tables = tomllib.loads(text.decode())
+        except (OSError, ValueError) as error:
+            raise AlignError(
+                f"the settings {name} cannot be read: {why(error)}",
+                fix=f"give {', '.join(sorted(shipped))}, or a TOML file",
+            ) from error
+        own = {one.config: tables.pop(one.config, {}) for one in Method}
+        if wrong := [table for table in own if not isinstance(own[table], dict)]:
+            raise AlignError(f"{wrong[0]} of {name} is no table", fix=f"write [{wrong[0]}]")
+        found |= {**tables, **own[method.config]}
+    found |= changes
     if refused := sorted(name for name in found if name in OURS or name.startswith("hub_")):
         raise AlignError(
             f"the settings {given} set {refused[0]}, which the command sets itself",
