@@ -95,7 +95,7 @@ def settings_of(given: str, method: Method, changes: Mapping[str, Any]) -> dict[
                 f"the settings {name} cannot be read: {why(error)}",
                 fix=f"give {', '.join(sorted(shipped))}, or a TOML file",
             ) from error
-        own = {one.config: tables.pop(one.config, {}) for one in Method}
+        own = {table: tables.pop(table, {}) for table in {one.config for one in Method}}
         if wrong := [table for table in own if not isinstance(own[table], dict)]:
             raise AlignError(f"{wrong[0]} of {name} is no table", fix=f"write [{wrong[0]}]")
         found |= {**tables, **own[method.config]}
