@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("inspect", "openenv", "ray", "sentence-transformers", "trl", "verifiers")
+HEAVY = ("inspect", "openenv", "ray", "sentence-transformers", "train", "trl", "verifiers")
 """Extras that run with ``--all`` alone."""
 FILLED = {"EXTRA": "otel", "git+URL": "git+https://toolhop.invalid/toolhop-env"}
 """What stands for placeholders."""
