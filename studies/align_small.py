@@ -19,7 +19,9 @@ from typing import Any
 
 from studies.running import run
 from studies.small_model import served
+from toolhop_agents.align.leaks import leaks, marks_of
 from toolhop_agents.models.gguf import model_name
+from toolhop_tools.load import load
 
 WORLDS = "items={items},hops=2,joins=none,tools=2,styles=values,failures=0,forms=0"
 TRAINED, HELD = "museum+opera+league", "hospital+library"
@@ -28,6 +30,7 @@ KINDS = "unmatched,missing-parameter"
 MOST_TOKENS = "2900"
 SFT_ROWS, PAIRS = (24, 48), 8
 RATES = {"sft": "5e-5", "dpo": "1e-5"}
+FILES = {"trained": "kept.jsonl", "held": "held.jsonl"}
 PER_ARM = {"trained": "6", "held": "15"}
 
 
@@ -104,13 +107,21 @@ def data(out: Path) -> None:
             run("worlds", "make", spec, "--out", str(worlds), "--overwrite")
             run("perturb", "--data", str(worlds), "--into", KINDS, "--sandbox", "process", "--out",
                 str(file))  # fmt: skip
+    given, kept = out / "trained.jsonl", out / "kept.jsonl"
+    if not kept.exists():
+        marks = {item.id: marks_of(item) for item in load(str(given)).items}
+        held_marks = [marks_of(item) for item in load(str(out / "held.jsonl")).items]
+        left_out = {identity for identity, _ in leaks(marks, held_marks)}
+        lines = given.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept.write_text("".join(line for line in lines if json.loads(line)["id"] not in left_out))
+        print(f"{len(left_out)} of {len(marks)} items share words with held-out ones: left out")
 
 
 def chats(out: Path, rows: int) -> Path:
     """A folder of chats that are checked, the shortest that the mix gives."""
     folder = out / f"chats-{rows}"
     if not folder.exists():
-        run("align", "sft", str(out / "trained.jsonl"), "--out", str(folder), "--repaired", "0.1",
+        run("align", "sft", str(out / "kept.jsonl"), "--out", str(folder), "--repaired", "0.1",
             "--chats", str(rows), "--against", str(out / "held.jsonl"), "--sandbox", "process",
             "--split-by", "family")  # fmt: skip
     done = run("align", "check", str(folder), "--against", str(out / "held.jsonl"), "--sandbox",
@@ -124,7 +135,7 @@ def pairs(out: Path) -> Path:
     folder = out / "pairs"
     if not folder.exists():
         for agent in ("invents", "repairing:1", "asks"):
-            run("run", "--data", str(out / "trained.jsonl"), "--agent", agent, "--limit", "40",
+            run("run", "--data", str(out / "kept.jsonl"), "--agent", agent, "--limit", "40",
                 "--sandbox", "process", "--log-dir", str(out / "pair-runs"))  # fmt: skip
         runs = map(str, sorted((out / "pair-runs").iterdir()))
         run("align", "dpo", *runs, "--out", str(folder), "--sandbox", "process", "--split-by",
@@ -163,7 +174,7 @@ def played(out: Path, arm: str, file: Path) -> None:
         if logs.exists() and any((one / "summary.json").exists() for one in logs.iterdir()):
             continue
         with served(file, threads=2) as address:
-            run("run", "--data", str(out / f"{part}.jsonl"), "--limit", limit, "--model",
+            run("run", "--data", str(out / FILES[part]), "--limit", limit, "--model",
                 model_name(file), "--base-url", address, "--max-tokens", "200", "--turn-limit", "5",
                 "--max-samples", "1", "--timeout", "1800", "--sandbox", "process",
                 "--temperature", "0", "--log-dir", str(logs))  # fmt: skip
