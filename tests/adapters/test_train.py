@@ -190,14 +190,21 @@ def test_a_round_begins_with_the_weights_of_the_one_before(
     assert changed(tmp_path / "first", tmp_path / "second")
 
 
-def test_a_keyword_that_trl_does_not_have_is_named(data: Path, model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("learning_rat = 1", "did you mean learning_rate?"), ('save_strategy = "x"', "refuses")],
+)
+def test_settings_that_trl_refuses_are_named(
+    text: str, said: str, data: Path, model: Path, tmp_path: Path
+) -> None:
     settings = tmp_path / "wrong.toml"
-    settings.write_text("learning_rat = 1\n")
+    settings.write_text(text)
     done = toolhop("align", "train", "sft", str(data / "sft"), "--base", str(model), "--out",
                    str(tmp_path / "out"), "--settings", str(settings), check=False)  # fmt: skip
     assert done.returncode == 2
-    assert "learning_rate" in done.stderr
+    assert said in done.stderr
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_lines_that_are_too_long_are_left_out_and_counted(

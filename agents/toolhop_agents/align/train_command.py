@@ -35,7 +35,6 @@ from toolhop_agents.align.training import (
     plan_in,
     resolved,
     settings_of,
-    template_for,
     trained,
     weights_of,
 )
@@ -50,7 +49,7 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.terminal import say
 from toolhop_env.extras import require
 from toolhop_tools import regular
-from toolhop_tools.errors import counted
+from toolhop_tools.errors import counted, why
 from toolhop_tools.load import load
 
 KEYWORDS = {
@@ -58,6 +57,7 @@ KEYWORDS = {
     "max_length": "max_length", "seed": "seed",
 }  # fmt: skip
 """Flags, and the keywords of TRL's configuration that they set."""
+PACKAGES = ("trl", "transformers", "torch", "toolhop-env")
 OF_GRPO = ("limit", "profile", "pass_rate", "sandbox", "reward", "mask_failed")
 
 
@@ -107,7 +107,8 @@ def train(
     }
     settings = settings_of(flags["settings"], way, changes)
     begin = resolved(base)
-    weights, template = weights_of(begin), template_for(begin, flags["chat_template"])
+    weights = weights_of(begin)
+    template = ChatTemplate.read(flags["chat_template"] or str(begin))
     lines, played, described = _data(way, source, template, flags)
     plan = Plan(
         method=way, data=described, model=str(begin.resolve()), weights=weights,
@@ -123,11 +124,19 @@ def train(
     if (out / REPORT).is_file():
         report = json.loads(regular.content(out / REPORT))
     else:
-        if old is None:
-            write_text(out / PLAN, plan.model_dump_json(indent=2), overwrite=False)
         # The trainer's own lines are progress.
         with ExitStack() as stack, redirect_stdout(sys.stderr):
-            report = _train(plan, lines, played, flags, out, stack)
+            pool = stack.enter_context(_pool(played, settings, flags)) if played else None
+            trainer, too_long = _trainer(plan, lines, template, pool, out, flags["mask_failed"])
+            write_text(out / PLAN, plan.model_dump_json(indent=2), overwrite=True)
+            last = newest(out)
+            trainer.train(resume_from_checkpoint=str(last) if last else None)
+            trainer.save_model(str(out))
+        report = {
+            "steps": trainer.state.global_step, "too_long": too_long,
+            "versions": {name: version(name) for name in PACKAGES},
+            "log": trainer.state.log_history,
+        }  # fmt: skip
         write_text(out / REPORT, json.dumps(report, indent=2), overwrite=True)
     if as_json:
         write_json({**report, "folder": str(out)})
@@ -162,15 +171,23 @@ def _data(
     return lines, None, {"data": data, "lines": len(lines), "left_out": left_out, "digest": told}
 
 
-def _train(
+def _pool(
+    played: RunSettings, settings: Mapping[str, Any], flags: Mapping[str, Any]
+) -> PlainEnvironments:
+    """Return environments for the episodes of a device's batch."""
+    most = settings["per_device_train_batch_size"]
+    return PlainEnvironments(played, reward=flags["reward"] or None, most=most)
+
+
+def _trainer(
     plan: Plan,
     lines: Sequence[Chat | Pair],
-    played: RunSettings | None,
-    flags: Mapping[str, Any],
+    template: ChatTemplate,
+    pool: PlainEnvironments | None,
     out: Path,
-    stack: ExitStack,
-) -> dict[str, Any]:
-    """Let TRL train, and return what it logged. Only from here on its packages are imported."""
+    mask_failed: bool,
+) -> tuple[Any, int]:
+    """Return TRL's trainer, whose packages are imported here, and how many lines are too long."""
     import torch
     import transformers
     import trl
@@ -192,49 +209,36 @@ def _train(
     tokenizer.chat_template = plan.template
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    most = plan.settings.get("max_length")
-    keywords: dict[str, Any] = {"processing_class": tokenizer}
-    own: dict[str, Any] = {"max_length": None} if plan.method is not Method.GRPO else {}
-    too_long = 0
-    if played is not None:
-        most_played = plan.settings.get("per_device_train_batch_size", 8)
-        pool = stack.enter_context(
-            PlainEnvironments(played, reward=flags["reward"] or None, most=most_played)
-        )
-        keywords["reward_funcs"], own["reward_weights"] = component_rewards(pool)
-        keywords["rollout_func"] = rollout_func(pool, mask_failed=flags["mask_failed"])
-        keywords["train_dataset"] = Dataset.from_list(rows(pool))
+    data, too_long = dict[str, Any](), 0
+    own: dict[str, Any] = {"output_dir": str(out / CHECKPOINTS), "report_to": []}
+    if not torch.cuda.is_available():
+        own["bf16"] = False
+    if pool is not None:
+        data["reward_funcs"], own["reward_weights"] = component_rewards(pool)
+        data["rollout_func"] = rollout_func(pool, mask_failed=mask_failed)
+        data["train_dataset"] = Dataset.from_list(rows(pool))
     else:
-        template = ChatTemplate(plan.model, plan.template)
+        own["max_length"] = None  # lines are left out instead of cut
+        most = plan.settings.get("max_length")
         made = [(line.split, *_row(line, template, tokenizer)) for line in lines]
         short = [(split, row) for split, length, row in made if most is None or length <= most]
         too_long = len(made) - len(short)
         for split, name in ((TRAIN, "train_dataset"), (VALIDATION, "eval_dataset")):
             if chosen := [row for of, row in short if of == split]:
                 # Arguments of different tools have different fields.
-                keywords[name] = Dataset.from_list(chosen, on_mixed_types="use_json")
-        if "train_dataset" not in keywords:
+                data[name] = Dataset.from_list(chosen, on_mixed_types="use_json")
+        if "train_dataset" not in data:
             raise AlignError(f"every line has over {most} tokens", fix="raise --max-length")
-        if "eval_dataset" in keywords:
-            own["eval_strategy"] = "epoch"
     if plan.method is Method.BOTH:
         own |= {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, 1.0]}
-    if not torch.cuda.is_available():
-        own["bf16"] = False
-    config = of_config(
-        **{**own, **plan.settings, **({} if plan.method is Method.GRPO else {"max_length": None})},
-        output_dir=str(out / CHECKPOINTS), push_to_hub=False, report_to=[],
-    )  # fmt: skip
-    trainer = of_trainer(model=plan.model, args=config, **keywords)
-    last = newest(out)
-    trainer.train(resume_from_checkpoint=str(last) if last else None)
-    trainer.save_model(str(out))
-    tokenizer.save_pretrained(str(out))
-    packages = {name: version(name) for name in ("trl", "transformers", "torch", "toolhop-env")}
-    return {
-        "steps": trainer.state.global_step, "too_long": too_long, "versions": packages,
-        "log": trainer.state.log_history,
-    }  # fmt: skip
+    every_epoch = {"eval_strategy": "epoch"} if "eval_dataset" in data else {}
+    try:
+        config = of_config(**{**every_epoch, **plan.settings, **own})
+    except (TypeError, ValueError) as error:
+        raise AlignError(
+            f"{of_config.__name__} of TRL refuses the settings: {why(error)}", fix="change them"
+        ) from error
+    return of_trainer(plan.model, args=config, processing_class=tokenizer, **data), too_long
 
 
 def _row(line: Chat | Pair, template: ChatTemplate, tokenizer: Any) -> tuple[int, dict[str, Any]]:  # noqa: ANN401 -- of transformers, which has no types

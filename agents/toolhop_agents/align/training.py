@@ -108,15 +108,6 @@ def settings_of(given: str, method: Method, changes: Mapping[str, Any]) -> dict[
     return found
 
 
-def template_for(model: Path, given: str | None) -> ChatTemplate:
-    """Return the chat template of a model, or the one that is given instead.
-
-    Raises:
-        AlignError: it cannot be read.
-    """
-    return ChatTemplate.read(given or str(model))
-
-
 def shows_tools(template: ChatTemplate, line: Chat | Pair) -> None:
     """Check that the template shows the tools of a line with native calls.
 
