@@ -238,17 +238,29 @@ def test_epochs_are_pairs_of_their_own_and_clustered(data: DataSet, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("factor", "levels"),
+    "factor",
     [
-        ("mode", "mandatory,free,direct"),
-        ("tools", "as-is,names=scrambled+descriptions=removed,distractors=2:random+order=shuffled"),
+        ("mode=mandatory,free,direct",),
+        ("tools", "--levels",
+         "as-is,names=scrambled+descriptions=removed,distractors=2:random+order=shuffled"),
     ],
-)
+)  # fmt: skip
 def test_other_factors_are_independent_runs_paired_by_item(
-    factor: str, levels: str, tmp_path: Path
+    factor: tuple[str, ...], tmp_path: Path
 ) -> None:
-    flags = ("--factor", factor, "--levels", levels, "--agent", "oracle", "--limit", "4", "--json")
-    done = told(*flags, "--sandbox", "process", "--log-dir", str(tmp_path))
+    done = told(
+        "--factor",
+        *factor,
+        "--agent",
+        "oracle",
+        "--limit",
+        "4",
+        "--json",
+        "--sandbox",
+        "process",
+        "--log-dir",
+        str(tmp_path),
+    )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert [row["prefix"] for row in answer["rows"]] == [None] * 4
@@ -373,6 +385,7 @@ def test_errored_episodes_are_told_with_their_cause_and_how_to_go_on(
         ),
         (("--factor", "mode", "--design", "forked"), "differ from the first request on"),
         (("--factor", "tools"), "--factor tools needs --levels"),
+        (("--factor", "mode=free,direct", "--levels", "free"), "mode has its levels twice"),
         (("--factor", "tools", "--levels", "as-is,names=loud"), "is not a tool perturbation"),
         (("--factor", "tools", "--levels", "as-is,distractors=4000"), "4000 distractors"),
         (("--factor", "tools", "--levels", "as-is,names=removed+names=as-is"), "names= twice"),

@@ -184,11 +184,13 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
                     "and give it by --data)"
                 )
         own |= {"factor": Factor.SCENARIO, "levels": _beside_plain(into)}
-    own |= _factor({name: own[name] for name in ("factor", "levels") if _is_given(ctx, name)})
+    given = {name: own[name] for name in ("factor", "levels") if _is_given(ctx, name)}
+    given |= _factor(given)
+    own |= given
     factor = Factor(own["factor"])
     _refuse_what_has_no_meaning(ctx, factor, own["levels"])
     base = settings_of(ctx, flags)
-    if factor is Factor.MODE and not _is_given(ctx, "levels"):
+    if factor is Factor.MODE and "levels" not in given:
         own["levels"] = usual_modes(base)
     own["levels"] = _with(own["levels"], own["templates"])
     ablation = Ablation(**own, base=base)
@@ -205,8 +207,10 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
 def _factor(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the factor, and the levels of a flag that is given as one."""
     text = given.get("factor", Factor.FEEDBACK)
-    if text in list(Factor):
-        return {"factor": Factor(text)} if "factor" in given else {}
+    name, equals, values = text.partition("=")
+    if name in list(Factor) and not (equals and given.get("levels")):
+        levels = {"levels": tuple(part.strip() for part in values.split(","))} if equals else {}
+        return {"factor": Factor(name), **levels} if "factor" in given else {}
     return {"factor": Factor.SETTING, "levels": levels_named(text, given.get("levels", ()))}
 
 

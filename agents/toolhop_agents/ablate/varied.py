@@ -71,14 +71,15 @@ def levels_named(text: str, levels: Sequence[str]) -> tuple[str, ...]:
         DesignError: no such flag can be a factor, or the levels are missing or given twice.
     """
     flag, equals, values = text.removeprefix("--").partition("=")
+    if equals and levels:
+        raise DesignError(f"--factor {flag} has its levels twice; leave --levels out")
     if flag not in SETTINGS:
         raise DesignError(
             f"--factor {flag} is not known; give feedback, mode, tools, scenario, or FLAG=VALUE,"
             f"VALUE with one of {', '.join(SETTINGS)}"
         )
-    if bool(equals) == bool(levels):
-        what = "has its levels twice" if equals else "has no levels"
-        raise DesignError(f"--factor {flag} {what}; give --factor {flag}=VALUE,VALUE alone")
+    if not equals and not levels:
+        raise DesignError(f"--factor {flag} has no levels; give --factor {flag}=VALUE,VALUE")
     given = levels or [value.strip() for value in values.split(",")]
     return tuple(f"{flag}={value}" for value in given)
 
