@@ -28,7 +28,7 @@ TRAINED, HELD = "museum+opera+league", "hospital+library"
 """Domains of the generator."""
 KINDS = "unmatched,missing-parameter"
 MOST_TOKENS = "2900"
-SFT_ROWS, PAIRS = (24, 48), 8
+SFT_ROWS, PAIRS = (24,), 4
 RATES = {"sft": "5e-5", "dpo": "1e-5"}
 FILES = {"trained": "kept.jsonl", "held": "held.jsonl"}
 PER_ARM = {"trained": "6", "held": "15"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from importlib.resources import files
@@ -188,6 +189,17 @@ def test_a_round_begins_with_the_weights_of_the_one_before(
     train("sft", data / "sft", model, tmp_path / "first")
     train("dpo", data / "dpo", tmp_path / "first", tmp_path / "second")
     assert changed(tmp_path / "first", tmp_path / "second")
+
+
+def test_nothing_is_sent_or_asked(
+    data: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+        train("sft", data / "sft", model, tmp_path / "out")
+        server.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -188,6 +189,8 @@ def _trainer(
     mask_failed: bool,
 ) -> tuple[Any, int]:
     """Return TRL's trainer, whose packages are imported here, and how many lines are too long."""
+    for name in ("HF_HUB_DISABLE_TELEMETRY", "HF_HUB_OFFLINE"):  # nothing is sent or asked
+        os.environ.setdefault(name, "1")
     import torch
     import transformers
     import trl
