@@ -14,8 +14,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from studies.running import run
 from studies.small_model import served
@@ -31,7 +31,7 @@ MOST_TOKENS = "2900"
 SFT_ROWS, PAIRS = (24,), 4
 RATES = {"sft": "5e-5", "dpo": "1e-5"}
 FILES = {"trained": "kept.jsonl", "held": "held.jsonl"}
-PER_ARM = {"trained": "6", "held": "15"}
+PER_ARM = {"trained": "4", "held": "9"}
 
 
 def weights_from(gguf_file: Path, out: Path) -> None:
@@ -192,21 +192,27 @@ def main() -> None:
     base = out / "base"
     if not (base / "model.safetensors").exists():
         weights_from(given.model, base)
-    arms: dict[str, Path] = {"as-shipped": base}
-    for rows in SFT_ROWS:
-        arms[f"sft-{rows}"] = trained(out, "sft", chats(out, rows), base, f"sft-{rows}", rows // 4)
-    last = arms[f"sft-{SFT_ROWS[-1]}"]
-    arms["sft-then-dpo"] = trained(out, "dpo", pairs(out), last, "sft-then-dpo", PAIRS // 4)
-    for arm, weights in arms.items():
+    arms: list[str] = []
+    for arm, weights in trained_arms(out, base):
         file = out / f"{arm}.gguf"
         if not file.exists():
             served_weights(weights, given.model, file)
         played(out, arm, file)
-    for part in PER_ARM:
-        print(f"## {part}")
-        runs = [str(next((out / "runs" / f"{arm}-{part}").iterdir())) for arm in arms]
-        shown: Any = run("score", *runs, "--format", "markdown")
-        print(shown.stdout)
+        arms.append(arm)
+        for part in PER_ARM:
+            runs = [str(next((out / "runs" / f"{arm}-{part}").iterdir())) for arm in arms]
+            shown = run("score", *runs, "--format", "markdown")
+            print(f"## {part}", shown.stdout, sep="\n")
+
+
+def trained_arms(out: Path, base: Path) -> Iterator[tuple[str, Path]]:
+    """The arms, each trained when the ones before it have played."""
+    yield "as-shipped", base
+    for rows in SFT_ROWS:
+        name = f"sft-{rows}"
+        last = trained(out, "sft", chats(out, rows), base, name, rows // 4)
+        yield name, last
+    yield "sft-then-dpo", trained(out, "dpo", pairs(out), last, "sft-then-dpo", PAIRS // 4)
 
 
 if __name__ == "__main__":
