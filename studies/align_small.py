@@ -18,16 +18,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from studies.running import run
-from studies.small_model import served
 from toolhop_agents.align.leaks import leaks, marks_of
-from toolhop_agents.models.gguf import model_name
 from toolhop_tools.load import load
 
 WORLDS = "items={items},hops=2,joins=none,tools=2,styles=values,failures=0,forms=0"
 TRAINED, HELD = "museum+opera+league", "hospital+library"
 """Domains of the generator."""
 KINDS = "unmatched,missing-parameter"
-MOST_TOKENS = "2900"
+TEMPLATE, MOST_TOKENS = "chatml-tools", "2900"
 SFT_ROWS, PAIRS = (24,), 4
 RATES = {"sft": "5e-5", "dpo": "1e-5"}
 FILES = {"trained": "kept.jsonl", "held": "held.jsonl"}
@@ -151,7 +149,7 @@ def trained(out: Path, method: str, data_folder: Path, base: Path, name: str, st
     command = (
         "align", "train", method, str(data_folder), "--base", str(base), "--out", str(folder),
         "--settings", str(settings), "--max-steps", str(steps), "--max-length", MOST_TOKENS,
-        "--learning-rate", RATES[method], "--chat-template", "chatml-tools", "--json",
+        "--learning-rate", RATES[method], "--chat-template", TEMPLATE, "--json",
     )  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "toolhop_agents", *command],
@@ -173,11 +171,11 @@ def played(out: Path, arm: str, file: Path) -> None:
         logs = out / "runs" / f"{arm}-{part}"
         if logs.exists() and any((one / "summary.json").exists() for one in logs.iterdir()):
             continue
-        with served(file, threads=2) as address:
-            run("run", "--data", str(out / FILES[part]), "--limit", limit, "--model",
-                model_name(file), "--base-url", address, "--max-tokens", "200", "--turn-limit", "5",
-                "--max-samples", "1", "--timeout", "1800", "--sandbox", "process",
-                "--temperature", "0", "--log-dir", str(logs))  # fmt: skip
+        # Its own template shows no tools.
+        run("run", "--data", str(out / FILES[part]), "--limit", limit, "--gguf", str(file),
+            "--gguf-threads", "2", "--chat-template", TEMPLATE, "--max-tokens", "200",
+            "--turn-limit", "5", "--temperature", "0", "--timeout", "1800", "--sandbox", "process",
+            "--log-dir", str(logs))  # fmt: skip
 
 
 def main() -> None:
