@@ -24,6 +24,7 @@ from tests.agents.command import TOOLHOP, toolhop
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_env.messages import Reply
 from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Errored
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
@@ -135,7 +136,23 @@ def test_a_broken_package_is_named_before_the_run_starts(
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("part", [part for part in BREAKS if part != "item"])
+OF_AN_EPISODE = ("agent", "agent-none", "described", "described-none")
+
+
+@pytest.mark.parametrize("part", OF_AN_EPISODE)
+def test_a_part_that_breaks_in_an_episode_ends_it_alone(part: str, tmp_path: Path) -> None:
+    done = broken(part, 2, tmp_path)
+    told = json.loads(done.stdout)
+    (summary,) = told["summaries"]
+    assert (done.returncode, told["status"]) == (1, "success")
+    store = RunStore.open(Path(told["run"]))
+    faults = [one.verdict.reason for one in store.results() if isinstance(one.verdict, Errored)]
+    assert len(faults) == summary["errored"] == summary["episodes"] - 2 > 0
+    assert all(BREAKS[part].format(n) in fault for n, fault in enumerate(faults, start=2))
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("part", [part for part in BREAKS if part not in {"item", *OF_AN_EPISODE}])
 def test_a_part_that_breaks_in_the_run_is_named_and_episodes_are_kept(
     part: str, tmp_path: Path
 ) -> None:
