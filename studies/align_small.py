@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +30,7 @@ PER_ARM = {"trained": "4", "held": "9"}
 
 
 def weights_from(gguf_file: Path, out: Path) -> None:
-    """The weights of a GGUF file as a folder of transformers."""
+    """Write the weights of a GGUF file as a folder that transformers loads."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
@@ -57,7 +54,7 @@ NAMES = {
 
 
 def served_weights(weights: Path, like: Path, out: Path) -> None:
-    """Trained weights as a GGUF file with the vocabulary of another."""
+    """Write trained weights as a GGUF file, with the vocabulary of another."""
     import gguf
     import numpy as np
     from safetensors.numpy import load_file
@@ -96,7 +93,7 @@ def served_weights(weights: Path, like: Path, out: Path) -> None:
 
 
 def data(out: Path) -> None:
-    """Items, scenarios and chats of trained domains, and items of others."""
+    """Make the scenarios of trained domains, and of held-out ones."""
     for name, seed, domains, items in (("trained", 41, TRAINED, 90), ("held", 43, HELD, 12)):
         file = out / f"{name}.jsonl"
         if not file.exists():
@@ -116,7 +113,7 @@ def data(out: Path) -> None:
 
 
 def chats(out: Path, rows: int) -> Path:
-    """A folder of chats that are checked, the shortest that the mix gives."""
+    """Make chats, and check them."""
     folder = out / f"chats-{rows}"
     if not folder.exists():
         run("align", "sft", str(out / "kept.jsonl"), "--out", str(folder), "--repaired", "0.1",
@@ -129,7 +126,7 @@ def chats(out: Path, rows: int) -> Path:
 
 
 def pairs(out: Path) -> Path:
-    """Pairs out of runs of scripted agents that go wrong."""
+    """Make pairs from runs of scripted agents that go wrong."""
     folder = out / "pairs"
     if not folder.exists():
         for agent in ("invents", "repairing:1", "asks"):
@@ -142,7 +139,7 @@ def pairs(out: Path) -> Path:
 
 
 def trained(out: Path, method: str, data_folder: Path, base: Path, name: str, steps: int) -> Path:
-    """The weights of an arm."""
+    """Train an arm, or go on training it."""
     folder, started = out / name, time.monotonic()
     settings = out / "settings.toml"
     settings.write_text('gradient_accumulation_steps = 4\nsave_steps = 5\neval_strategy = "no"\n')
@@ -151,14 +148,7 @@ def trained(out: Path, method: str, data_folder: Path, base: Path, name: str, st
         "--settings", str(settings), "--max-steps", str(steps), "--max-length", MOST_TOKENS,
         "--learning-rate", RATES[method], "--chat-template", TEMPLATE, "--json",
     )  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-m", "toolhop_agents", *command],
-        capture_output=True, text=True, check=False,
-        env={**os.environ, "TOKENIZERS_PARALLELISM": "false"},
-    )  # fmt: skip
-    if done.returncode:
-        sys.exit(done.stderr)
-    report = json.loads(done.stdout)
+    report = json.loads(run(*command).stdout)
     losses = [row["loss"] for row in report["log"] if "loss" in row]
     print(f"{name}: {report['steps']} steps, loss {losses[0]:.3f} to {losses[-1]:.3f}, "
           f"{report['too_long']} lines too long, {time.monotonic() - started:.0f} s")  # fmt: skip
@@ -166,10 +156,11 @@ def trained(out: Path, method: str, data_folder: Path, base: Path, name: str, st
 
 
 def played(out: Path, arm: str, file: Path) -> None:
-    """Runs of an arm's model on items that were trained and on others."""
+    """Play items that were trained and held-out ones, or go on playing."""
     for part, limit in PER_ARM.items():
         logs = out / "runs" / f"{arm}-{part}"
-        if logs.exists() and any((one / "summary.json").exists() for one in logs.iterdir()):
+        if begun := next(logs.glob("*"), None):
+            run("run", "--resume", str(begun))
             continue
         # Its own template shows no tools.
         run("run", "--data", str(out / FILES[part]), "--limit", limit, "--gguf", str(file),
@@ -204,7 +195,7 @@ def main() -> None:
 
 
 def trained_arms(out: Path, base: Path) -> Iterator[tuple[str, Path]]:
-    """The arms, each trained when the ones before it have played."""
+    """Yield each arm with its weights. An arm is trained after the earlier ones have played."""
     yield "as-shipped", base
     for rows in SFT_ROWS:
         name = f"sft-{rows}"

@@ -26,13 +26,12 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
-from tests.env import scenes
+from tests.training_data import write_data
 from tests.waiting import until
 from toolhop_agents.align.line import Chat, Pair, lines_of
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.training import labels, newest, trained
 from toolhop_agents.align.writers import rendered_pair
-from toolhop_tools.readers.native import to_row
 
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
 ENDS = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
@@ -50,18 +49,8 @@ def toolhop(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Chats in `sft`, pairs in `dpo`, and the items of both."""
     folder = tmp_path_factory.mktemp("data")
-    items = folder / "family.jsonl"
-    items.write_text("".join(json.dumps(to_row(item)) + "\n" for item in scenes.family()))
-    sandbox = ("--sandbox", "process")
-    toolhop("align", "sft", str(items), "--repaired", "1", "--mix", "0.6,0.2,0.2", *sandbox,
-            "--out", str(folder / "sft"))  # fmt: skip
-    for agent in ("repairing:1", "goes-on"):
-        toolhop("run", "--data", str(items), "--agent", agent, "--log-dir", str(folder / "logs"),
-                *sandbox)  # fmt: skip
-    runs = map(str, sorted((folder / "logs").iterdir()))
-    toolhop("align", "dpo", *runs, "--faults", "--out", str(folder / "dpo"), *sandbox)
+    write_data(folder, toolhop)
     return folder
 
 
@@ -159,7 +148,7 @@ def test_only_trained_turns_have_labels(data: Path, model: Path) -> None:
 
 def test_a_killed_training_goes_on(data: Path, model: Path, tmp_path: Path) -> None:
     settings, out = tmp_path / "often.toml", tmp_path / "out"
-    settings.write_text("save_steps = 1\ngradient_accumulation_steps = 1\nlogging_steps = 1\n")
+    settings.write_text("save_steps = 1\ngradient_accumulation_steps = 1\nseed = 7\n")
     command = [
         sys.executable, "-m", "toolhop_agents", "align", "train", "sft", str(data / "sft"),
         "--base", str(model), "--out", str(out), "--settings", str(settings), "--max-steps", "12",
@@ -173,6 +162,7 @@ def test_a_killed_training_goes_on(data: Path, model: Path, tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["steps"] == 12
+    assert json.loads((out / "train.json").read_text())["settings"]["seed"] == 7
     steps = [row["step"] for row in report["log"] if "loss" in row]
     assert steps == [*range(1, 13)]
     again = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agents.command import toolhop
-from tests.env import scenes
+from tests.training_data import write_data
 from toolhop_agents.align.kinds import AlignError
 from toolhop_agents.align.line import Chat, Pair, lines_of
 from toolhop_agents.align.rendering import ChatTemplate
@@ -33,7 +32,6 @@ from toolhop_agents.align.training import (
 )
 from toolhop_agents.models.gguf import CHATML
 from toolhop_env.extras import install_command
-from toolhop_tools.readers.native import to_row
 
 NO_TOOLS = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -43,18 +41,9 @@ NO_TOOLS = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Chats in `sft`, pairs in `dpo`, and `model`, whose weights nobody reads here."""
+    """Data, and `model`, whose weights nobody reads here."""
     path = tmp_path_factory.mktemp("training")
-    items = path / "family.jsonl"
-    items.write_text("".join(json.dumps(to_row(item)) + "\n" for item in scenes.family()))
-    sandbox = ("--sandbox", "process")
-    done = [toolhop("align", "sft", str(items), "--repaired", "1", "--mix", "0.6,0.2,0.2",
-                    *sandbox, "--out", str(path / "sft"))]  # fmt: skip
-    played = ("run", "--data", str(items), *sandbox, "--log-dir", str(path / "logs"), "--agent")
-    done += [toolhop(*played, agent) for agent in ("repairing:1", "invents")]
-    runs = map(str, sorted((path / "logs").iterdir()))
-    done.append(toolhop("align", "dpo", *runs, "--faults", *sandbox, "--out", str(path / "dpo")))
-    assert [one.returncode for one in done] == [0] * len(done), done[-1].stderr
+    write_data(path, toolhop)
     model = path / "model"
     model.mkdir()
     (model / "config.json").write_text("{}")

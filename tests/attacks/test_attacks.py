@@ -172,7 +172,7 @@ def test_numbers_that_nothing_can_have_are_not_passed_on(number: int) -> None:
 
 WALLS = ("standby: landlock", "standby: seccomp")
 NEVER_SETTLES_S = 2.0
-"""The process that forks workers without their walls counts as escaped, however long one waits."""
+"""Longer waiting changes nothing: the process that forks these workers counts as escaped."""
 
 
 def without_walls(policy: Policy) -> PooledSandbox:

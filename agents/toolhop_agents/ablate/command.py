@@ -206,11 +206,13 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
 
 def _factor(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the factor, and the levels of a flag that is given as one."""
-    text = given.get("factor", Factor.FEEDBACK)
+    if "factor" not in given:
+        return {}
+    text = given["factor"]
     name, equals, values = text.partition("=")
     if name in list(Factor) and not (equals and given.get("levels")):
         levels = {"levels": tuple(part.strip() for part in values.split(","))} if equals else {}
-        return {"factor": Factor(name), **levels} if "factor" in given else {}
+        return {"factor": Factor(name), **levels}
     return {"factor": Factor.SETTING, "levels": levels_named(text, given.get("levels", ()))}
 
 

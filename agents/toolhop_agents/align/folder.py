@@ -98,7 +98,7 @@ def _write_format(
 
 
 def edited(folder: Path, lines: Sequence[Chat | Pair], template: ChatTemplate) -> list[str]:
-    """Return the names of trainers' files that are not what the lines give.
+    """Return the names of trainers' files that differ from those written from the lines.
 
     Raises:
         AlignError: the template cannot render a line.

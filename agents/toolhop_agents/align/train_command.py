@@ -7,7 +7,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
@@ -89,30 +89,26 @@ OF_GRPO = ("limit", "profile", "pass_rate", "sandbox", "reward", "mask_failed")
 @click.option("--mask-failed", is_flag=True, help="Do not train turns whose calls all failed.")
 @json_option
 @click.pass_context
-def train(
-    ctx: click.Context, /, method: str, source: str, base: Path, out: Path, as_json: bool,
-    **flags: Any,  # noqa: ANN401 -- click passes options of many types
-) -> None:  # fmt: skip
+def train(ctx: click.Context, /, **_: object) -> None:
     """Train a model on DATA with TRL. Needs the extra train.
 
     METHOD is sft, dpo, sft+dpo (both losses), or grpo. DATA is a folder of `toolhop align sft` or
     `toolhop align dpo`; for grpo a data set, whose items are played. Nothing is uploaded.
     """
-    way = Method(method)
-    for name in OF_GRPO:
-        if way is not Method.GRPO and ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            flag = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{flag} chooses how grpo plays; leave it out for {method}")
-    changes = {
-        keyword: flags[flag] for flag, keyword in KEYWORDS.items() if flags[flag] is not None
-    }
-    settings = settings_of(flags["settings"], way, changes)
-    begin = resolved(base)
+    flags = ctx.params
+    given = {name for name in flags if ctx.get_parameter_source(name) != ParameterSource.DEFAULT}
+    method, out = Method(flags["method"]), flags["out"]
+    if method is not Method.GRPO and (unused := [name for name in OF_GRPO if name in given]):
+        flag = f"--{unused[0].replace('_', '-')}"
+        raise click.UsageError(f"{flag} chooses how grpo plays; leave it out for {method.value}")
+    changes = {keyword: flags[flag] for flag, keyword in KEYWORDS.items() if flag in given}
+    settings = settings_of(flags["settings"], method, changes)
+    begin = resolved(flags["base"])
     weights = weights_of(begin)
     template = ChatTemplate.read(flags["chat_template"] or str(begin))
-    lines, played, described = _data(way, source, template, flags)
+    lines, played, described = _data(method, template, flags)
     plan = Plan(
-        method=way, data=described, model=str(begin.resolve()), weights=weights,
+        method=method, data=described, model=str(begin.resolve()), weights=weights,
         template=template.text, settings=settings,
     )  # fmt: skip
     old = plan_in(out)
@@ -127,9 +123,12 @@ def train(
     else:
         # The trainer's own lines are progress.
         with ExitStack() as stack, redirect_stdout(sys.stderr):
-            pool = stack.enter_context(_pool(played, settings, flags)) if played else None
-            trainer, too_long = _trainer(plan, lines, template, pool, out, flags["mask_failed"])
-            write_text(out / PLAN, plan.model_dump_json(indent=2), overwrite=True)
+            pool = None
+            if played is not None:
+                most = settings["per_device_train_batch_size"]
+                environments = PlainEnvironments(played, reward=flags["reward"] or None, most=most)
+                pool = stack.enter_context(environments)
+            trainer, too_long = _trainer(plan, lines, template, pool, out)
             last = newest(out)
             trainer.train(resume_from_checkpoint=str(last) if last else None)
             trainer.save_model(str(out))
@@ -139,7 +138,7 @@ def train(
             "log": trainer.state.log_history,
         }  # fmt: skip
         write_text(out / REPORT, json.dumps(report, indent=2), overwrite=True)
-    if as_json:
+    if flags["as_json"]:
         write_json({**report, "folder": str(out)})
         return
     left_out = f"; {counted(report['too_long'], 'line')} too long" if report["too_long"] else ""
@@ -151,33 +150,24 @@ def train(
 
 
 def _data(
-    method: Method, data: str, template: ChatTemplate, flags: Mapping[str, Any]
+    method: Method, template: ChatTemplate, flags: Mapping[str, Any]
 ) -> tuple[list[Chat | Pair], RunSettings | None, dict[str, Any]]:
     """Return the lines, or the settings of the episodes; and what a plan says of them."""
+    source = flags["source"]
     if method is Method.GRPO:
-        chosen = {
-            name: flags[name] for name in ("limit", "profile", "pass_rate", "sandbox", "seed")
-        }
-        dataset = load(data)
+        dataset = load(source)
         refuse_tests(dataset.name, dataset.items, flags["allow_test"])
-        played = checked({**chosen, "data": data})
+        names = ("limit", "profile", "pass_rate", "sandbox", "seed")
+        played = checked({"data": source, **{name: flags[name] for name in names}})
         what = played.model_dump(mode="json", include={"data", "limit", "profile", "pass_rate"})
         return [], played, {**what, "reward": flags["reward"], "mask_failed": flags["mask_failed"]}
-    folder = Path(data)
+    folder = Path(source)
     every = [*lines_of(folder)]
     lines = fits(every, method, folder)
     check_lines(lines, template)
     told = digest(*(line.model_dump(mode="json") for line in lines))
     left_out = len(every) - len(lines)
-    return lines, None, {"data": data, "lines": len(lines), "left_out": left_out, "digest": told}
-
-
-def _pool(
-    played: RunSettings, settings: Mapping[str, Any], flags: Mapping[str, Any]
-) -> PlainEnvironments:
-    """Return environments for the episodes of a device's batch."""
-    most = settings["per_device_train_batch_size"]
-    return PlainEnvironments(played, reward=flags["reward"] or None, most=most)
+    return lines, None, {"data": source, "lines": len(lines), "left_out": left_out, "digest": told}
 
 
 def _trainer(
@@ -186,9 +176,11 @@ def _trainer(
     template: ChatTemplate,
     pool: PlainEnvironments | None,
     out: Path,
-    mask_failed: bool,
 ) -> tuple[Any, int]:
-    """Return TRL's trainer, whose packages are imported here, and how many lines are too long."""
+    """Return TRL's trainer, and how many lines are too long.
+
+    TRL is imported here. The plan is written once the settings are known to be right.
+    """
     for name in ("HF_HUB_DISABLE_TELEMETRY", "HF_HUB_OFFLINE"):  # nothing is sent or asked
         os.environ.setdefault(name, "1")
     import torch
@@ -197,11 +189,10 @@ def _trainer(
     from datasets import Dataset
 
     of_config, of_trainer = {
-        Method.SFT: (trl.SFTConfig, trl.SFTTrainer),
-        Method.DPO: (trl.DPOConfig, trl.DPOTrainer),
-        Method.BOTH: (trl.DPOConfig, trl.DPOTrainer),
-        Method.GRPO: (trl.GRPOConfig, trl.GRPOTrainer),
-    }[plan.method]
+        "sft": (trl.SFTConfig, trl.SFTTrainer),
+        "dpo": (trl.DPOConfig, trl.DPOTrainer),
+        "grpo": (trl.GRPOConfig, trl.GRPOTrainer),
+    }[plan.method.config]
     known = {field.name for field in dataclasses.fields(of_config)}
     if unknown := [name for name in plan.settings if name not in known]:
         raise AlignError(
@@ -218,7 +209,7 @@ def _trainer(
         own["bf16"] = False
     if pool is not None:
         data["reward_funcs"], own["reward_weights"] = component_rewards(pool)
-        data["rollout_func"] = rollout_func(pool, mask_failed=mask_failed)
+        data["rollout_func"] = rollout_func(pool, mask_failed=plan.data["mask_failed"])
         data["train_dataset"] = Dataset.from_list(rows(pool))
     else:
         own["max_length"] = None  # lines are left out instead of cut
@@ -241,18 +232,27 @@ def _trainer(
         raise AlignError(
             f"{of_config.__name__} of TRL refuses the settings: {why(error)}", fix="change them"
         ) from error
+    write_text(out / PLAN, plan.model_dump_json(indent=2), overwrite=True)
     return of_trainer(plan.model, args=config, processing_class=tokenizer, **data), too_long
 
 
-def _row(line: Chat | Pair, template: ChatTemplate, tokenizer: Any) -> tuple[int, dict[str, Any]]:  # noqa: ANN401 -- of transformers, which has no types
-    """Return a line's tokens, counted, and TRL's row: a chat with labels, a pair as messages."""
+def _row(
+    line: Chat | Pair, template: ChatTemplate, encode: Callable[..., Mapping[str, list[Any]]]
+) -> tuple[int, dict[str, Any]]:
+    """Return a line's number of tokens, and TRL's row: a chat with labels, a pair as messages.
+
+    Args:
+        line: a chat, or a pair of single turns.
+        template: renders it.
+        encode: the tokenizer of transformers.
+    """
     if isinstance(line, Pair):
         text = rendered_pair(line, template)
-        length = max(len(tokenizer(text["prompt"] + text[name])["input_ids"])
+        length = max(len(encode(text["prompt"] + text[name])["input_ids"])
                      for name in ("chosen", "rejected"))  # fmt: skip
         ((_, row),) = FORMATS["trl"].pair(line, template)
         return length, row
     whole, spans = trained(line, template)
-    read = tokenizer(whole, return_offsets_mapping=True, add_special_tokens=False)
+    read = encode(whole, return_offsets_mapping=True, add_special_tokens=False)
     ids = read["input_ids"]
     return len(ids), {"input_ids": ids, "labels": labels(read["offset_mapping"], ids, spans)}

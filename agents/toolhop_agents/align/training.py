@@ -1,7 +1,7 @@
 """What `toolhop align train` trains on and how, checked before a trainer is imported.
 
-Settings are keywords of TRL's own configuration classes. Chats are rendered and masked here: the
-trained tokens are those that `toolhop align check` looks at.
+Settings are keyword arguments of TRL's configuration classes. Chats are rendered and masked as
+`toolhop align check` renders them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from toolhop_agents.align.kinds import AlignError
-from toolhop_agents.align.line import Chat, Pair
+from toolhop_agents.align.leaks import TRAIN
+from toolhop_agents.align.line import Chat, Pair, turns_in
 from toolhop_agents.align.rendering import ChatTemplate, Span
 from toolhop_agents.align.writers import rendered_pair
 from toolhop_agents.models.gguf import CHATML, digest
@@ -52,7 +53,7 @@ OURS = frozenset({
     "assistant_only_loss", "completion_only_loss", "dataset_kwargs", "packing",
     "resume_from_checkpoint", "chat_template_path", "eos_token", "truncation_mode",
 })  # fmt: skip
-"""Keywords that no settings file may set."""
+"""Keywords that the command sets itself, so that no settings file may."""
 
 
 class Plan(BaseModel):
@@ -82,7 +83,7 @@ def settings_of(given: str, method: Method, changes: Mapping[str, Any]) -> dict[
         changes: keywords that win.
 
     Raises:
-        AlignError: the file cannot be read, or sets what the command sets.
+        AlignError: the file cannot be read, or sets a keyword of `OURS`.
     """
     shipped = {Path(one.name).stem: one for one in SHIPPED.iterdir() if one.name.endswith(".toml")}
     found = dict[str, Any]()
@@ -116,7 +117,7 @@ def shows_tools(template: ChatTemplate, line: Chat | Pair) -> None:
     """
     if line.conditions.call_format is not CallFormat.NATIVE or not line.tools:
         return
-    prompt = line.prompt if isinstance(line, Pair) else line.messages[:1]
+    prompt = line.prompt if isinstance(line, Pair) else line.messages[: turns_in(line.messages)[0]]
     if template.text_of(prompt, line.tools) == template.text_of(prompt, []):
         raise AlignError(
             f"the template {template.name} shows no tools, so that a model would not see them",
@@ -159,11 +160,10 @@ def fits(lines: Sequence[Chat | Pair], method: Method, folder: Path) -> list[Cha
         if isinstance(line, wanted)
         and (isinstance(line, Chat) or len(line.chosen) == len(line.rejected) == 1)
     ]  # fmt: skip
-    if not any(line.split == "train" for line in found):
-        maker = "sft" if method is Method.SFT else "dpo"
+    if not any(line.split == TRAIN for line in found):
         raise AlignError(
             f"{folder} has no line that {method.value} trains on",
-            fix=f"give a folder that `toolhop align {maker}` wrote",
+            fix=f"give a folder that `toolhop align {method.config}` wrote",
         )
     return found
 
@@ -206,7 +206,7 @@ def newest(folder: Path) -> Path | None:
 
 
 def resolved(model: Path) -> Path:
-    """Return the weights that a path names: a training folder's own, or its newest checkpoint."""
+    """Return the folder with the weights: `model`, or a checkpoint if it is unfinished."""
     if (model / PLAN).is_file() and not (model / REPORT).is_file():
         return newest(model) or model
     return model
