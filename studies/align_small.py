@@ -14,19 +14,27 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from studies.lookups import write_lookups
 from studies.running import run
-from toolhop_agents.align.leaks import leaks, marks_of
-from toolhop_tools.load import load
 
-WORLDS = "items={items},hops=2,joins=none,tools=2,styles=values,failures=0,forms=0"
-TRAINED, HELD = "museum+opera+league", "hospital+library"
-"""Domains of the generator."""
 KINDS = "unmatched,missing-parameter"
-TEMPLATE, MOST_TOKENS = "chatml-tools", "2900"
-SFT_ROWS, PAIRS = (24,), 4
-RATES = {"sft": "5e-5", "dpo": "1e-5"}
-FILES = {"trained": "kept.jsonl", "held": "held.jsonl"}
-PER_ARM = {"trained": "4", "held": "9"}
+SETS = {"trained": (240, 41), "held": (20, 43)}
+"""Items and seed."""
+PER_ARM = {"trained": "9", "held": "48"}
+TEMPLATE, MOST_TOKENS = "chatml-tools", "2000"
+CHATS, PAIRS, ROWS_A_STEP = 250, 24, 4
+CURVE = (10, 20, 40, 60)
+"""Steps of SFT."""
+RATES = {"sft": "2e-4", "dpo": "2e-5"}
+SETTINGS = """\
+gradient_accumulation_steps = 4
+save_steps = 10
+save_total_limit = 100
+eval_strategy = "no"
+lr_scheduler_type = "constant_with_warmup"
+warmup_steps = 5
+gradient_checkpointing = false
+"""
 
 
 def weights_from(gguf_file: Path, out: Path) -> None:
@@ -93,34 +101,35 @@ def served_weights(weights: Path, like: Path, out: Path) -> None:
 
 
 def data(out: Path) -> None:
-    """Make the scenarios of trained domains, and of held-out ones."""
-    for name, seed, domains, items in (("trained", 41, TRAINED, 90), ("held", 43, HELD, 12)):
-        file = out / f"{name}.jsonl"
+    """Make the scenarios of the trained items, and of the held-out ones."""
+    for name, (items, seed) in SETS.items():
+        file, rows, proofs = (
+            out / f"{name}{end}" for end in (".jsonl", "-rows.json", "-certs.jsonl")
+        )
         if not file.exists():
-            spec = f"seed={seed},domains={domains}," + WORLDS.format(items=items)
-            worlds = out / f"{name}-worlds.jsonl"
-            run("worlds", "make", spec, "--out", str(worlds), "--overwrite")
-            run("perturb", "--data", str(worlds), "--into", KINDS, "--sandbox", "process", "--out",
-                str(file))  # fmt: skip
-    given, kept = out / "trained.jsonl", out / "kept.jsonl"
-    if not kept.exists():
-        marks = {item.id: marks_of(item) for item in load(str(given)).items}
-        held_marks = [marks_of(item) for item in load(str(out / "held.jsonl")).items]
-        left_out = {identity for identity, _ in leaks(marks, held_marks)}
-        lines = given.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept.write_text("".join(line for line in lines if json.loads(line)["id"] not in left_out))
-        print(f"{len(left_out)} of {len(marks)} items share words with held-out ones: left out")
+            write_lookups(rows, name, items, seed)
+            given = ("--data", str(rows), "--sandbox", "process")
+            run("certify", *given, "--out", str(proofs))
+            run(
+                "perturb",
+                *given,
+                "--certificates",
+                str(proofs),
+                "--into",
+                KINDS,
+                "--out",
+                str(file),
+            )
 
 
-def chats(out: Path, rows: int) -> Path:
+def chats(out: Path) -> Path:
     """Make chats, and check them."""
-    folder = out / f"chats-{rows}"
+    folder = out / "chats"
+    checked = ("--against", str(out / "held.jsonl"), "--sandbox", "process", "--split-by", "family")
     if not folder.exists():
-        run("align", "sft", str(out / "kept.jsonl"), "--out", str(folder), "--repaired", "0.1",
-            "--chats", str(rows), "--against", str(out / "held.jsonl"), "--sandbox", "process",
-            "--split-by", "family")  # fmt: skip
-    done = run("align", "check", str(folder), "--against", str(out / "held.jsonl"), "--sandbox",
-               "process", "--split-by", "family")  # fmt: skip
+        run("align", "sft", str(out / "trained.jsonl"), "--out", str(folder), "--repaired", "0.1",
+            "--mix", "0.6,0.2,0.2", "--chats", str(CHATS), *checked)  # fmt: skip
+    done = run("align", "check", str(folder), *checked)
     print(done.stdout.strip() or done.stderr.strip().splitlines()[-1])
     return folder
 
@@ -130,7 +139,7 @@ def pairs(out: Path) -> Path:
     folder = out / "pairs"
     if not folder.exists():
         for agent in ("invents", "repairing:1", "asks"):
-            run("run", "--data", str(out / "kept.jsonl"), "--agent", agent, "--limit", "40",
+            run("run", "--data", str(out / "trained.jsonl"), "--agent", agent, "--limit", "60",
                 "--sandbox", "process", "--log-dir", str(out / "pair-runs"))  # fmt: skip
         runs = map(str, sorted((out / "pair-runs").iterdir()))
         run("align", "dpo", *runs, "--out", str(folder), "--sandbox", "process", "--split-by",
@@ -138,15 +147,18 @@ def pairs(out: Path) -> Path:
     return folder
 
 
-def trained(out: Path, method: str, data_folder: Path, base: Path, name: str, steps: int) -> Path:
+def trained(
+    out: Path, method: str, data_folder: Path, base: Path, name: str, seed: int, steps: int
+) -> Path:
     """Train an arm, or go on training it."""
     folder, started = out / name, time.monotonic()
     settings = out / "settings.toml"
-    settings.write_text('gradient_accumulation_steps = 4\nsave_steps = 5\neval_strategy = "no"\n')
+    settings.write_text(SETTINGS, encoding="utf-8")
     command = (
         "align", "train", method, str(data_folder), "--base", str(base), "--out", str(folder),
         "--settings", str(settings), "--max-steps", str(steps), "--max-length", MOST_TOKENS,
-        "--learning-rate", RATES[method], "--chat-template", TEMPLATE, "--json",
+        "--learning-rate", RATES[method], "--chat-template", TEMPLATE, "--seed", str(seed),
+        "--json",
     )  # fmt: skip
     report = json.loads(run(*command).stdout)
     losses = [row["loss"] for row in report["log"] if "loss" in row]
@@ -155,18 +167,15 @@ def trained(out: Path, method: str, data_folder: Path, base: Path, name: str, st
     return folder
 
 
-def played(out: Path, arm: str, file: Path) -> None:
-    """Play items that were trained and held-out ones, or go on playing."""
-    for part, limit in PER_ARM.items():
-        logs = out / "runs" / f"{arm}-{part}"
-        if begun := next(logs.glob("*"), None):
-            run("run", "--resume", str(begun))
-            continue
-        # Its own template shows no tools.
-        run("run", "--data", str(out / FILES[part]), "--limit", limit, "--gguf", str(file),
-            "--gguf-threads", "2", "--chat-template", TEMPLATE, "--max-tokens", "200",
-            "--turn-limit", "5", "--temperature", "0", "--timeout", "1800", "--sandbox", "process",
-            "--log-dir", str(logs))  # fmt: skip
+def played(logs: Path, data_set: str, limit: str, file: Path) -> None:
+    """Play items, or go on playing them."""
+    if begun := next(logs.glob("*"), None):
+        run("run", "--resume", str(begun))
+        return
+    # Its own template shows no tools.
+    run("run", "--data", data_set, "--limit", limit, "--gguf", str(file), "--gguf-threads", "2",
+        "--chat-template", TEMPLATE, "--max-tokens", "100", "--turn-limit", "5", "--temperature",
+        "0", "--timeout", "1800", "--sandbox", "process", "--log-dir", str(logs))  # fmt: skip
 
 
 def main() -> None:
@@ -174,6 +183,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=60, help="steps of SFT, four rows each")
+    parser.add_argument("--sft-alone", action="store_true", help="without the arms of DPO")
+    parser.add_argument(
+        "--elsewhere", nargs="*", default=[], help="data of others, 8 items of each"
+    )
     given = parser.parse_args()
     out: Path = given.out
     out.mkdir(parents=True, exist_ok=True)
@@ -181,27 +196,35 @@ def main() -> None:
     base = out / "base"
     if not (base / "model.safetensors").exists():
         weights_from(given.model, base)
+    sets = {part: (str(out / f"{part}.jsonl"), limit) for part, limit in PER_ARM.items()}
+    elsewhere = {Path(name).stem: (name, "8") for name in given.elsewhere}
     arms: list[str] = []
-    for arm, weights in trained_arms(out, base):
+    for arm, weights in trained_arms(out, base, given.seed, given.steps, not given.sft_alone):
         file = out / f"{arm}.gguf"
         if not file.exists():
             served_weights(weights, given.model, file)
-        played(out, arm, file)
+        last = arm in {"as-shipped", f"sft-{given.steps * ROWS_A_STEP}"}
+        for part, (name, limit) in (sets | elsewhere if last else sets).items():
+            played(out / "runs" / part / arm, name, limit, file)
         arms.append(arm)
-        for part in PER_ARM:
-            runs = [str(next((out / "runs" / f"{arm}-{part}").iterdir())) for arm in arms]
-            shown = run("score", *runs, "--format", "markdown")
-            print(f"## {part}", shown.stdout, sep="\n")
+    for part in sets | elsewhere:
+        folders = (out / "runs" / part / arm for arm in arms)
+        runs = [str(next(folder.iterdir())) for folder in folders if folder.exists()]
+        print(f"## {part}", run("score", *runs, "--format", "markdown").stdout, sep="\n")
 
 
-def trained_arms(out: Path, base: Path) -> Iterator[tuple[str, Path]]:
+def trained_arms(
+    out: Path, base: Path, seed: int, steps: int, with_dpo: bool
+) -> Iterator[tuple[str, Path]]:
     """Yield each arm with its weights. An arm is trained after the earlier ones have played."""
     yield "as-shipped", base
-    for rows in SFT_ROWS:
-        name = f"sft-{rows}"
-        last = trained(out, "sft", chats(out, rows), base, name, rows // 4)
-        yield name, last
-    yield "sft-then-dpo", trained(out, "dpo", pairs(out), last, "sft-then-dpo", PAIRS // 4)
+    last = trained(out, "sft", chats(out), base, "sft", seed, steps)
+    for step in CURVE:
+        if step <= steps:
+            yield f"sft-{step * ROWS_A_STEP}", last / "checkpoints" / f"checkpoint-{step}"
+    if with_dpo:
+        for arm, weights in (("dpo", base), ("sft-then-dpo", last)):
+            yield arm, trained(out, "dpo", pairs(out), weights, arm, seed, PAIRS // ROWS_A_STEP)
 
 
 if __name__ == "__main__":
