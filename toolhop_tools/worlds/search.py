@@ -324,11 +324,13 @@ class _Search:
     def _put(
         self, tool: _Tool, given: tuple[tuple[int, Reached], ...], calls: frozenset[int], named: int
     ) -> None:
-        """Schedule calls by their cost."""
+        """Schedule calls by their cost; no more than are examined."""
+        queue = self.pending[len(calls) + 1]
         for bounds, bits in self._bounds(tool):
+            if len(queue) == self.most:
+                return
             if not bits & named:
-                pending = _Pending(tool, given + bounds, calls, named | bits)
-                self.pending[len(calls) + 1].append(pending)
+                queue.append(_Pending(tool, given + bounds, calls, named | bits))
 
     def _bounds(self, tool: _Tool) -> list[tuple[tuple[tuple[int, Reached], ...], int]]:
         """Return the sets of up to two conditions that the question's values allow for a tool,
