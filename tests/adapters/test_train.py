@@ -167,6 +167,7 @@ def test_a_killed_training_goes_on(data: Path, model: Path, tmp_path: Path) -> N
     assert json.loads((out / "train.json").read_text())["settings"]["seed"] == 7
     steps = [row["step"] for row in report["log"] if "loss" in row]
     assert steps == [*range(1, 13)]
+    assert not any("num_tokens" in row for row in report["log"])  # of the last part alone
     again = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert json.loads(again.stdout) == report
     other = toolhop("align", "train", "dpo", str(data / "dpo"), "--base", str(model), "--out",

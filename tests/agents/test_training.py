@@ -183,6 +183,7 @@ def test_the_papers_settings() -> None:
         batch = found["per_device_train_batch_size"] * found["gradient_accumulation_steps"]
         assert (batch, found["max_length"]) == (32, 8192)
         assert (found["learning_rate"], found["num_train_epochs"]) == (1e-5, 2)
+    assert settings_of("paper", Method.GRPO, {}) == settings_of("default", Method.GRPO, {})
 
 
 @pytest.mark.parametrize(
