@@ -179,7 +179,8 @@ def _report(
             raise AlignError("no step was trained", fix="give more data, epochs or smaller batches")
         trainer.save_model(str(out))
         for row in trainer.state.log_history:
-            row.pop("num_tokens", None)  # TRL counts from the last resume
+            for name in ("num_tokens", "train_loss"):  # counted from the last resume
+                row.pop(name, None)
         report = {
             "steps": trainer.state.global_step, "too_long": too_long,
             "versions": {name: version(name) for name in PACKAGES},
