@@ -107,7 +107,7 @@ class TestCommand:
             ({"messages": []}, "cannot render a chat|trains nothing"),
             ({"messages": [{"content": "no role"}]}, "malformed: .*role"),
             ({"trained": [0]}, "what is no turn of the agent"),
-            ({"trained": [-1]}, "what is no turn of the agent"),
+            ({"trained": [0, 1]}, "what is no turn of the agent"),
         ],
     )
     def test_an_edited_line_is_one_clear_error(
