@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,6 +33,7 @@ from toolhop_agents.align.line import Chat, Pair, lines_of
 from toolhop_agents.align.rendering import ChatTemplate
 from toolhop_agents.align.training import labels, newest, trained
 from toolhop_agents.align.writers import rendered_pair
+from toolhop_env.runs.files import held
 
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
 ENDS = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
@@ -165,6 +167,8 @@ def test_a_killed_training_goes_on(data: Path, model: Path, tmp_path: Path) -> N
     assert json.loads((out / "train.json").read_text())["settings"]["seed"] == 7
     steps = [row["step"] for row in report["log"] if "loss" in row]
     assert steps == [*range(1, 13)]
+    of_a_part = {"num_tokens", "train_loss"}  # counted from the last resume
+    assert not any(of_a_part & row.keys() for row in report["log"])
     again = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert json.loads(again.stdout) == report
     other = toolhop("align", "train", "dpo", str(data / "dpo"), "--base", str(model), "--out",
@@ -185,6 +189,9 @@ def test_nothing_is_sent_or_asked(
     data: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
+        for name in ("HF_HUB_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"):
+            monkeypatch.setenv(name, "0")  # TRL's own telemetry would be sent
+        monkeypatch.delenv("CI", raising=False)
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
         train("sft", data / "sft", model, tmp_path / "out")
         server.settimeout(0)
@@ -194,7 +201,14 @@ def test_nothing_is_sent_or_asked(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("learning_rat = 1", "did you mean learning_rate?"), ('save_strategy = "x"', "refuses")],
+    [
+        ("learning_rat = 1", "no learning_rat (did you mean learning_rate?)"),
+        ('save_strategy = "x"', "refuses"),
+        ('learning_rate = "x"', "learning_rate cannot be 'x'"),
+        ("learning_rate = true", "learning_rate cannot be True"),
+        ('max_length = "x"', "max_length cannot be 'x'"),
+        ('accelerator_config = "nothing.json"', "refuses"),
+    ],
 )
 def test_settings_that_trl_refuses_are_named(
     text: str, said: str, data: Path, model: Path, tmp_path: Path
@@ -224,3 +238,68 @@ def test_lines_that_are_too_long_are_left_out_and_counted(
                    str(tmp_path / "none"), "--max-length", "5", check=False)  # fmt: skip
     assert done.returncode == 2
     assert "over 5 tokens" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["seed = -1", "learning_rate = -1.0", "num_train_epochs = 0", "adam_beta1 = 2.0"]
+)
+def test_settings_that_fail_before_the_first_step_lose_nothing(
+    text: str, data: Path, model: Path, tmp_path: Path
+) -> None:
+    settings, out = tmp_path / "own.toml", tmp_path / "out"
+    settings.write_text(text)
+    command = ("align", "train", "sft", str(data / "sft"), "--base", str(model), "--out", str(out),
+               "--settings", str(settings))  # fmt: skip
+    done = toolhop(*command, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    settings.write_text("max_steps = 1")
+    assert toolhop(*command).returncode == 0  # another plan: the first has trained nothing
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("tokenizer.json", None), ("tokenizer.json", "{"), ("config.json", "{"),
+     ("model.safetensors", "")],
+)  # fmt: skip
+def test_a_broken_base_is_one_clear_error(
+    name: str, text: str | None, data: Path, model: Path, tmp_path: Path
+) -> None:
+    base = tmp_path / "base"
+    shutil.copytree(model, base)
+    (base / name).unlink()
+    if text is not None:
+        (base / name).write_text(text)
+    done = toolhop("align", "train", "sft", str(data / "sft"), "--base", str(base), "--out",
+                   str(tmp_path / "out"), check=False)  # fmt: skip
+    assert done.returncode == 2
+    assert "has no tokenizer" in done.stderr or "refuses" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_one_command_at_a_time_trains_a_folder(data: Path, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with held(out):
+        done = toolhop("align", "train", "sft", str(data / "sft"), "--base", str(model), "--out",
+                       str(out), check=False)  # fmt: skip
+    assert done.returncode == 2
+    assert "is being trained by another process" in done.stderr
+    assert not (out / "train.json").exists()
+
+
+def test_other_items_are_another_training(data: Path, model: Path, tmp_path: Path) -> None:
+    items, out = tmp_path / "family.jsonl", tmp_path / "out"
+    rows = (data / "family.jsonl").read_text().splitlines(keepends=True)
+    settings = tmp_path / "few.toml"
+    settings.write_text(
+        "per_device_train_batch_size = 2\n[grpo]\nnum_generations = 2\nmax_completion_length = 8\n"
+    )
+    more = ("--settings", str(settings), "--sandbox", "process")
+    items.write_text("".join(rows))
+    train("grpo", items, model, out, *more)
+    items.write_text("".join(rows[1:]))
+    done = toolhop("align", "train", "grpo", str(items), "--base", str(model), "--out", str(out),
+                   "--max-steps", "1", "--learning-rate", "0.01", *more, check=False)  # fmt: skip
+    assert done.returncode == 2
+    assert "trains something else" in done.stderr

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +77,10 @@ class TestCommand:
             (("dpo", "dpo", "--chat-template", CHATML), install_command("train")),
             (("sft+dpo", "dpo", "--chat-template", CHATML), install_command("train")),
             (("grpo", "family.jsonl"), install_command("train")),
-            (("sft", "sft", "--reward", "milestones=1"), "--reward chooses how grpo plays"),
-            (("dpo", "dpo", "--limit", "3"), "--limit chooses how grpo plays"),
+            (("sft", "sft", "--reward", "milestones=1"), "--reward changes nothing in sft"),
+            (("dpo", "dpo", "--limit", "3"), "--limit changes nothing in dpo"),
             (("sft", "sft", "--settings", "nothing"), "give default, paper, or a TOML file"),
+            (("grpo", "family.jsonl", "--max-length", "9"), "--max-length changes nothing in grpo"),
             (("ppo", "sft"), "'ppo' is not one of"),
             (("sft", "sft", "--base", "nowhere"), "nowhere holds no model of transformers"),
         ],
@@ -97,6 +101,39 @@ class TestCommand:
         assert "give another --out" in done.stderr
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
+    @pytest.mark.parametrize(
+        ("edit", "said"),
+        [
+            ({"messages": []}, "cannot render a chat|trains nothing"),
+            ({"messages": [{"content": "no role"}]}, "malformed: .*role"),
+            ({"trained": [0]}, "what is no turn of the agent"),
+            ({"trained": [0, 1]}, "what is no turn of the agent"),
+        ],
+    )
+    def test_an_edited_line_is_one_clear_error(
+        self, folder: Path, tmp_path: Path, edit: dict[str, Any], said: str
+    ) -> None:
+        data = tmp_path / "sft"
+        shutil.copytree(folder / "sft", data)
+        row = json.loads((data / "sft.jsonl").read_text().splitlines()[0])
+        (data / "sft.jsonl").write_text(json.dumps(row | edit))
+        done = train(folder, "sft", str(data), "--chat-template", CHATML)
+        assert done.returncode == 2
+        assert re.search(said, done.stderr)
+        assert "Traceback" not in done.stderr
+
+    def test_test_items_need_allow_test(self, folder: Path, tmp_path: Path) -> None:
+        data = tmp_path / "sft"
+        shutil.copytree(folder / "sft", data)
+        path = data / "sft.jsonl"
+        rows = [json.loads(line) | {"origin": "toolhop"} for line in path.read_text().splitlines()]
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        done = train(folder, "sft", str(data), "--chat-template", CHATML)
+        assert done.returncode == 2
+        assert "is a benchmark's test set" in done.stderr
+        done = train(folder, "sft", str(data), "--chat-template", CHATML, "--allow-test")
+        assert done.returncode == 3  # the extra is missing
+
     def test_lines_are_chosen_and_masked(self, folder: Path) -> None:
         template = ChatTemplate.read(CHATML)
         chats = [line for line in lines_of(folder / "sft") if isinstance(line, Chat)]
@@ -115,7 +152,7 @@ class TestCommand:
             untrained += len(turns) - len(said)
         assert untrained
         none = chats[0].model_copy(update={"trained": ()})
-        with pytest.raises(AlignError, match=f"nothing in line {none.id} is trained"):
+        with pytest.raises(AlignError, match=f"line {none.id} trains nothing"):
             check_lines([none], template)
 
 
@@ -146,6 +183,7 @@ def test_the_papers_settings() -> None:
         batch = found["per_device_train_batch_size"] * found["gradient_accumulation_steps"]
         assert (batch, found["max_length"]) == (32, 8192)
         assert (found["learning_rate"], found["num_train_epochs"]) == (1e-5, 2)
+    assert settings_of("paper", Method.GRPO, {}) == settings_of("default", Method.GRPO, {})
 
 
 @pytest.mark.parametrize(
@@ -157,6 +195,10 @@ def test_the_papers_settings() -> None:
         ("[sft]\nreport_to = 'wandb'", "report_to"),
         ("sft = 1", "sft of .* is no table"),
         ("a = ", "cannot be read"),
+        ("learning_rate = nan", "Out of range float"),
+        ("[sft]\nlearning_rate = 1e400", "Out of range float"),
+        ("learning_rate = 2026-01-01", "cannot be read: .*date"),
+        ("save_only_model = true", "save_only_model"),
         ("\udcff", "cannot be read"),
     ],
 )
@@ -171,7 +213,7 @@ def checkpoint(folder: Path, step: int, *, whole: bool = True) -> Path:
     path = folder / CHECKPOINTS / f"checkpoint-{step}"
     path.mkdir(parents=True)
     if whole:
-        (path / STATE).write_text("{}")
+        (path / STATE).write_text(json.dumps({"global_step": step}))
     return path
 
 
@@ -180,6 +222,10 @@ def test_the_newest_checkpoint_is_the_last_that_is_whole(tmp_path: Path) -> None
     checkpoint(tmp_path, 9)
     last = checkpoint(tmp_path, 10)
     checkpoint(tmp_path, 11, whole=False)
+    for name, text in (("checkpoint-12", '{"global_step": 1'), ("checkpoint-x", "{}")):
+        cut = tmp_path / CHECKPOINTS / name  # a kill while the last file is written
+        cut.mkdir()
+        (cut / STATE).write_text(text)
     assert newest(tmp_path) == last
     assert resolved(tmp_path) == tmp_path  # no folder of a training
     (tmp_path / PLAN).write_text("{}")
@@ -188,7 +234,17 @@ def test_the_newest_checkpoint_is_the_last_that_is_whole(tmp_path: Path) -> None
     assert resolved(tmp_path) == tmp_path
 
 
+def test_half_written_weights_are_no_base(tmp_path: Path) -> None:
+    (tmp_path / PLAN).write_text("{}")
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(b"half")
+    with pytest.raises(AlignError, match="holds no model"):
+        weights_of(resolved(tmp_path))
+
+
 def test_a_training_goes_on_only_with_the_same(tmp_path: Path) -> None:
+    (tmp_path / "lock").touch()
+    (tmp_path / ".train.123.json").write_text('{"meth')  # of a killed command
     assert plan_in(tmp_path) is None
     plan = Plan(method=Method.SFT, data={"digest": "a"}, model="m", weights={}, template="t",
                 settings={"seed": 1})  # fmt: skip

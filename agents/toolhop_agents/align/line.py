@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from toolhop_agents.align.kinds import AlignError, Kind, PairType, Source, Verdict
 from toolhop_env.levels import Level, Verbosity
@@ -26,7 +26,16 @@ from toolhop_tools.errors import why
 from toolhop_tools.model import EpisodeAction, canonical
 
 Wire: TypeAlias = dict[str, Any]
-"""A message in the chat-completions form."""
+"""A message in the chat-completions form, or a tool."""
+
+
+def _with_role(message: Wire) -> Wire:
+    if "role" not in message:
+        raise ValueError("a message has no role")
+    return message
+
+
+Message: TypeAlias = Annotated[Wire, AfterValidator(_with_role)]
 
 SFT_FILE, DPO_FILE = "sft.jsonl", "dpo.jsonl"
 ITEMS_FILE, SAMPLES_FILE = "items.jsonl", "samples.jsonl"
@@ -101,7 +110,7 @@ class Head(_Part):
 class Context(Head):
     """The state in which replies are compared."""
 
-    prompt: tuple[Wire, ...]
+    prompt: tuple[Message, ...]
     hop: int
     """Hops solved before the step, from 0; -1 for whole trajectories."""
     needs: EpisodeAction | None = None
@@ -123,7 +132,7 @@ class Chat(Head):
     split: str
     kind: Kind
     agent: str
-    messages: tuple[Wire, ...]
+    messages: tuple[Message, ...]
     trained: tuple[int, ...]
     """Indexes of the messages to train on: the agent's turns, without failed calls."""
     result: Result
@@ -138,8 +147,8 @@ class Pair(Context):
     pair_type: PairType
     chosen_source: Source
     rejected_source: Source
-    chosen: tuple[Wire, ...]
-    rejected: tuple[Wire, ...]
+    chosen: tuple[Message, ...]
+    rejected: tuple[Message, ...]
     chosen_result: Result
     rejected_result: Result
     chosen_tokens: Tokens | None = None
@@ -149,7 +158,7 @@ class Pair(Context):
 class Candidate(_Part):
     """A continuation of a context: one reply, or all that follows to the episode's end."""
 
-    messages: tuple[Wire, ...]
+    messages: tuple[Message, ...]
     source: Source
     result: Result | None = None
     """None until it is executed."""

@@ -23,6 +23,7 @@ from toolhop_agents.align.rendering import ChatTemplate, Span
 from toolhop_agents.align.writers import rendered_pair
 from toolhop_agents.models.gguf import CHATML, digest
 from toolhop_env.reading import CallFormat
+from toolhop_env.runs.files import LOCK
 from toolhop_tools import regular
 from toolhop_tools.errors import why
 
@@ -52,6 +53,7 @@ OURS = frozenset({
     "output_dir", "push_to_hub", "report_to", "loss_type", "loss_weights", "reward_weights",
     "assistant_only_loss", "completion_only_loss", "dataset_kwargs", "packing",
     "resume_from_checkpoint", "chat_template_path", "eos_token", "truncation_mode",
+    "save_only_model", "ignore_data_skip",
 })  # fmt: skip
 """Keywords that the command sets itself, so that no settings file may."""
 
@@ -91,7 +93,8 @@ def settings_of(given: str, method: Method, changes: Mapping[str, Any]) -> dict[
         try:
             text = shipped[name].read_bytes() if name in shipped else regular.content(Path(name))
             tables = tomllib.loads(text.decode())
-        except (OSError, ValueError) as error:
+            json.dumps(tables, allow_nan=False)  # no dates either: a plan holds them
+        except (OSError, TypeError, ValueError) as error:
             raise AlignError(
                 f"the settings {name} cannot be read: {why(error)}",
                 fix=f"give {', '.join(sorted(shipped))}, or a TOML file",
@@ -175,11 +178,14 @@ def check_lines(lines: Sequence[Chat | Pair], template: ChatTemplate) -> None:
         AlignError: a line cannot be rendered, or the tools would not be seen.
     """
     for line in lines:
-        shows_tools(template, line)
         if isinstance(line, Pair):
             rendered_pair(line, template)
-        elif not trained(line, template)[1]:
-            raise AlignError(f"nothing in line {line.id} is trained", fix="make the folder again")
+        elif not 0 < len(line.trained) == len(trained(line, template)[1]):
+            raise AlignError(
+                f"line {line.id} trains nothing, or what is no turn of the agent",
+                fix="make the folder again",
+            )
+        shows_tools(template, line)
 
 
 def weights_of(model: Path) -> dict[str, str]:
@@ -191,6 +197,7 @@ def weights_of(model: Path) -> dict[str, str]:
     paths = (
         [*model.glob("*.safetensors"), *model.glob("pytorch_model*.bin")] if model.is_dir() else []
     )
+    paths = [path for path in paths if path.is_file()]
     if not paths or not (model / "config.json").is_file():
         raise AlignError(
             f"{model} holds no model of transformers: a folder with config.json and weights",
@@ -201,14 +208,23 @@ def weights_of(model: Path) -> dict[str, str]:
 
 def newest(folder: Path) -> Path | None:
     """Return the newest complete checkpoint in a training folder, or None."""
-    there = [path.parent for path in (folder / CHECKPOINTS).glob(f"checkpoint-*/{STATE}")]
-    return max(there, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+    states = (folder / CHECKPOINTS).glob(f"checkpoint-*/{STATE}")
+    steps = {step: path.parent for path in states if (step := _step(path)) is not None}
+    return steps[max(steps)] if steps else None
+
+
+def _step(state: Path) -> int | None:
+    """Return the step of a checkpoint, or None if its last file is not whole."""
+    try:
+        return int(json.loads(regular.content(state))["global_step"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def resolved(model: Path) -> Path:
     """Return the folder with the weights: `model`, or a checkpoint if it is unfinished."""
     if (model / PLAN).is_file() and not (model / REPORT).is_file():
-        return newest(model) or model
+        model = newest(model) or model / CHECKPOINTS
     return model
 
 
@@ -218,9 +234,10 @@ def plan_in(folder: Path) -> Plan | None:
     Raises:
         AlignError: it has files of something else, or its plan cannot be read.
     """
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return None
     try:
+        # A killed command may leave a lock, and a part of a plan in a hidden file.
+        if {path.name for path in folder.glob("[!.]*")} <= {LOCK}:
+            return None
         return Plan.model_validate_json(regular.content(folder / PLAN))
     except (OSError, ValidationError) as error:
         raise AlignError(
