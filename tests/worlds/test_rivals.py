@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from toolhop_tools.worlds import search as searching
 from toolhop_tools.worlds.checks import Reason, meaning
 from toolhop_tools.worlds.draw import CANDIDATES, Stuck, draw
 from toolhop_tools.worlds.expression import (
@@ -108,6 +109,30 @@ def test_what_fewer_calls_give_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> N
     refused = Counter[str]()
     assert not list(Making(series.knobs, "fewer", refused).kept())
     assert refused["types alone give it away"]
+
+
+def test_a_search_schedules_no_more_calls_than_it_examines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scheduled = list[object]()
+    pending = searching._Pending
+
+    def counted(*given: Any) -> object:
+        scheduled.append(given)
+        return pending(*given)
+
+    monkeypatch.setattr(searching, "_Pending", counted)
+    search, most = Explorer.search, 1
+
+    def short(*given: Any, **_: Any) -> Searched:
+        scheduled.clear()
+        found = search(*given, most=most)
+        assert len(scheduled) <= most * given[-1]  # at each cost
+        return found
+
+    monkeypatch.setattr(Explorer, "search", short)
+    (series,) = parse("seed=3,hops=5,tools=0").specs
+    assert next(Making(series.knobs, "fewer", Counter()).kept())
 
 
 class Everything(frozenset[Any]):
