@@ -126,7 +126,7 @@ def test_a_search_schedules_no_more_calls_than_it_examines(
 
     def short(*given: Any, **_: Any) -> Searched:
         scheduled.clear()
-        found = search(*given, most=most)
+        found = search(*given, most)
         assert len(scheduled) <= most * given[-1]  # at each cost
         return found
 
