@@ -124,9 +124,9 @@ def test_a_search_schedules_no_more_calls_than_it_examines(
     monkeypatch.setattr(searching, "_Pending", counted)
     search, most = Explorer.search, 1
 
-    def short(*given: Any, **_: Any) -> Searched:
+    def short(*given: Any, **options: Any) -> Searched:
         scheduled.clear()
-        found = search(*given, most)
+        found = search(*given, **{**options, "most": most})
         assert len(scheduled) <= most * given[-1]  # at each cost
         return found
 
