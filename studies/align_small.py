@@ -62,7 +62,7 @@ NAMES = {
 
 
 def served_weights(weights: Path, like: Path, out: Path) -> None:
-    """Write trained weights as a GGUF file, with the vocabulary of another."""
+    """Write trained weights to a GGUF file; its vocabulary comes from `like`."""
     import gguf
     import numpy as np
     from safetensors.numpy import load_file

@@ -31,7 +31,7 @@ TABLE = 5
 
 
 def lookups(name: str, items: int, seed: int) -> list[dict[str, Any]]:
-    """Return the rows of a set. Entities are drawn anew for each item."""
+    """Return the rows of a set. Each item has its own entities."""
     drawn = random.Random(seed)
     nouns = [words.split() for words in NOUNS[name]]
     return [row(f"{name}-{number}", drawn, *nouns) for number in range(items)]
@@ -104,5 +104,5 @@ def code(gives: str, takes: str, table: dict[str, str]) -> str:
 
 
 def write_lookups(file: Path, name: str, items: int, seed: int) -> None:
-    """Write a set as a file of ToolHop's form."""
+    """Write the items of a set to a file in ToolHop's format."""
     file.write_text(json.dumps(lookups(name, items, seed), indent=1), encoding="utf-8")

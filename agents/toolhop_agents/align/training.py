@@ -55,7 +55,7 @@ OURS = frozenset({
     "resume_from_checkpoint", "chat_template_path", "eos_token", "truncation_mode",
     "save_only_model", "ignore_data_skip",
 })  # fmt: skip
-"""Keywords that the command sets itself, so that no settings file may."""
+"""Keywords that the command sets; a settings file must not."""
 
 
 class Plan(BaseModel):
@@ -214,7 +214,7 @@ def newest(folder: Path) -> Path | None:
 
 
 def _step(state: Path) -> int | None:
-    """Return the step of a checkpoint, or None if its last file is not whole."""
+    """Return the step of a checkpoint, or None if it is incomplete."""
     try:
         return int(json.loads(regular.content(state))["global_step"])
     except (OSError, ValueError, LookupError, TypeError):
