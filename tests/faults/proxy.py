@@ -1,4 +1,4 @@
-"""A proxy before an engine's socket that answers late, hangs up, or is not there."""
+"""A proxy before an engine's socket that answers late, hangs up, refuses, or is not there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+MESSAGE = b'{"message": "no mount for now"}'
+REFUSED = (
+    b"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\n"
+    b"Content-Length: %d\r\n\r\n%b" % (len(MESSAGE), MESSAGE)
+)
+
 
 @dataclass
 class Proxy:
@@ -22,6 +28,8 @@ class Proxy:
     """Each reply is held back so long, drawn between the two."""
     cut: float = 0.0
     """Share of replies in whose place, or in whose middle, the connection ends."""
+    refusals: int = 0
+    """So many of the next replies without content, such as to a start, become a server error."""
     seed: int = 0
     replies: int = 0
     cuts: int = 0
@@ -102,6 +110,7 @@ class Proxy:
                     asked.clear()
                     if self._spoil(near, data):
                         break
+                    data = self._refused(data)
                 near.sendall(data)
         _hang_up(near)
         forwards.join(10)
@@ -118,6 +127,13 @@ class Proxy:
         if cut and part < 0.5:
             near.sendall(data[: int(len(data) * part * 2)])
         return cut
+
+    def _refused(self, data: bytes) -> bytes:
+        with self._lock:
+            if not self.refusals or not data.startswith(b"HTTP/1.1 204"):
+                return data
+            self.refusals -= 1
+        return REFUSED
 
     def _close(self, *both: socket.socket) -> None:
         with self._lock:

@@ -119,6 +119,31 @@ def test_a_connection_that_breaks_at_the_start_is_told(
     assert "fix: " in ended.said
 
 
+@pytest.mark.parametrize("when", ["at first", "later"])
+def test_an_engine_that_refuses_for_a_while(
+    when: str, own: Engine, path: Path, tmp_path: Path
+) -> None:
+    """As one that is about to stop does. The first refusal of all ends the run."""
+    items = runs.data(tmp_path, 3, pause_s=0.3)
+    with Proxy(path, own.socket, refusals=1 if when == "at first" else 0) as proxy:
+        run = runs.start(items, tmp_path / "logs", "--max-samples", "1", address=proxy.address)
+        if when == "later":
+            run.wait_for_calls(1)
+            proxy.refusals = 3
+            with own.client() as client:
+                for container_id in own.containers("running"):
+                    client.api.kill(container_id)
+        ended = run.end()
+    if when == "later":
+        runs.check_all_right(ended, 3, allowed=[0, 1, 2, 3])
+        said = " ".join(ended.said.split())
+        assert "no mount for now; waiting up to 60 s for it to come back" in said
+    else:
+        assert ended.code == 1
+        assert "the engine refused a container: no mount for now" in ended.answer["fault"]
+    until(lambda: own.containers() == [], "nothing is left of the refused starts")
+
+
 def test_a_socket_that_is_gone_before_a_run_is_told(tmp_path: Path) -> None:
     address = f"unix://{tmp_path}/none.sock"
     ended = runs.start(runs.data(tmp_path, 1), tmp_path / "logs", address=address).end()

@@ -120,9 +120,9 @@ class DockerEngine:
         self._mark = uuid4().hex
         """Label of the containers that this launcher starts."""
         self._attaches = self.transport == "attach"
-        self._connected_once = False
-        """Whether a mounted socket has worked, so that a later failure is not blamed on the
-        engine."""
+        self._started_once = False
+        """Whether a worker has started, so that a later failure is not blamed on the engine's
+        settings."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
@@ -219,7 +219,7 @@ class DockerEngine:
                 try:
                     return await self._start_mounted()
                 except Unshared as reason:
-                    if self._connected_once:
+                    if self._started_once:
                         # Other workers connected, so this one was killed, as when the engine stops.
                         raise SandboxFault(reason.message) from reason
                     if self.transport == "socket":
@@ -246,6 +246,7 @@ class DockerEngine:
                 if container_id:
                     await self.remove(container_id)
             raise
+        self._started_once = True
         self._facts.update(link.facts)
         return DockerWorker(self, container_id, link, tunnel)
 
@@ -284,7 +285,7 @@ class DockerEngine:
                 with anyio.CancelScope(shield=True):
                     await self.remove(container_id)
                 raise
-        self._connected_once = True
+        self._started_once = True
         self._facts.update(link.facts)
         return DockerWorker(self, container_id, link)
 
@@ -304,7 +305,11 @@ class DockerEngine:
                 self._make(client, only_if_missing=False)
             return self._run_once(client, way)
         except APIError as error:
-            raise refusal(error) from error
+            refused = refusal(error)
+            if self._started_once and error.is_server_error():
+                # It ran workers of this run before: it is stopping, or not wholly back.
+                raise EngineLost(refused.message, fix=refused.fix) from error
+            raise refused from error
 
     def _run_once(self, client: DockerClient, way: Path | Tunnel) -> str:
         from docker.errors import APIError

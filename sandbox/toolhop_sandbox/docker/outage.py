@@ -20,7 +20,9 @@ ASK_S = 0.5
 
 
 class EngineLost(SandboxUnavailable):
-    """The engine did not answer, or dropped the connection. It may be back soon."""
+    """The engine did not answer, dropped the connection, or failed at what it did before. It may
+    be back soon.
+    """
 
 
 @dataclass
