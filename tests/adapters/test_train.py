@@ -288,6 +288,20 @@ def test_one_command_at_a_time_trains_a_folder(data: Path, model: Path, tmp_path
     assert not (out / "train.json").exists()
 
 
+def test_of_several_processes_the_first_alone_writes_and_reports(
+    data: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    monkeypatch.setenv("RANK", "1")
+    done = toolhop("align", "train", "sft", str(data / "sft"), "--base", str(model), "--out",
+                   str(out), "--max-steps", "1")  # fmt: skip
+    assert done.stdout == ""
+    assert not {"train.json", "report.json"} & {path.name for path in out.iterdir()}
+    monkeypatch.setenv("RANK", "0")
+    assert train("sft", data / "sft", model, tmp_path / "first")["steps"] == 1
+    assert (tmp_path / "first" / "report.json").is_file()
+
+
 def test_other_items_are_another_training(data: Path, model: Path, tmp_path: Path) -> None:
     items, out = tmp_path / "family.jsonl", tmp_path / "out"
     rows = (data / "family.jsonl").read_text().splitlines(keepends=True)

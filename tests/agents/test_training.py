@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -268,3 +269,10 @@ def test_weights_are_known_by_what_they_hold(tmp_path: Path) -> None:
     assert sorted(before) == ["config.json", "model.safetensors"]
     (tmp_path / "model.safetensors").write_bytes(b"2")
     assert weights_of(tmp_path) != before
+
+
+def test_a_pipe_is_no_weights(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    os.mkfifo(tmp_path / "model.safetensors")
+    with pytest.raises(AlignError, match="no model of transformers"):
+        weights_of(tmp_path)
