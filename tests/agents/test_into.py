@@ -27,7 +27,7 @@ ITEMS = ("music-1", "zoology-2")
 CHOSEN = tuple(part for name in ITEMS for part in ("--sample-id", name))
 FEW = "missing-tool,missing-parameter"
 INTO = f"{FEW},missing-repeated"
-"""The last one makes tools for other hops, and takes the longest."""
+"""`missing-repeated` takes the longest to make."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A proxy before an engine's socket that answers late, hangs up, refuses, or is not there."""
+"""A proxy in front of an engine's socket: it delays, cuts or refuses replies, or disappears."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Proxy:
     cut: float = 0.0
     """Share of replies in whose place, or in whose middle, the connection ends."""
     refusals: int = 0
-    """So many of the next replies without content, such as to a start, become a server error."""
+    """How many of the next empty replies, such as to a start, become server errors."""
     seed: int = 0
     replies: int = 0
     cuts: int = 0

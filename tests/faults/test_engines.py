@@ -123,7 +123,7 @@ def test_a_connection_that_breaks_at_the_start_is_told(
 def test_an_engine_that_refuses_for_a_while(
     when: str, own: Engine, path: Path, tmp_path: Path
 ) -> None:
-    """As one that is about to stop does. The first refusal of all ends the run."""
+    """A stopping engine refuses containers. If it refuses the first one, the run ends."""
     items = runs.data(tmp_path, 3, pause_s=0.3)
     with Proxy(path, own.socket, refusals=1 if when == "at first" else 0) as proxy:
         run = runs.start(items, tmp_path / "logs", "--max-samples", "1", address=proxy.address)

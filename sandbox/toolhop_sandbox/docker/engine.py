@@ -121,8 +121,7 @@ class DockerEngine:
         """Label of the containers that this launcher starts."""
         self._attaches = self.transport == "attach"
         self._started_once = False
-        """Whether a worker has started, so that a later failure is not blamed on the engine's
-        settings."""
+        """Whether a worker has started. If so, a later failure is no fault of the settings."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
@@ -307,7 +306,7 @@ class DockerEngine:
         except APIError as error:
             refused = refusal(error)
             if self._started_once and error.is_server_error():
-                # It ran workers of this run before: it is stopping, or not wholly back.
+                # It has started workers before, so it is stopping or still starting.
                 raise EngineLost(refused.message, fix=refused.fix) from error
             raise refused from error
 

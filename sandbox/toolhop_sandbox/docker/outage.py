@@ -20,9 +20,7 @@ ASK_S = 0.5
 
 
 class EngineLost(SandboxUnavailable):
-    """The engine did not answer, dropped the connection, or failed at what it did before. It may
-    be back soon.
-    """
+    """The engine is not there, drops connections, or refuses what it did before."""
 
 
 @dataclass
