@@ -23,9 +23,15 @@ SETS = {"trained": (240, 41), "held": (20, 43)}
 PER_ARM = {"trained": "9", "held": "48"}
 TEMPLATE, MOST_TOKENS = "chatml-tools", "2000"
 CHATS, PAIRS, ROWS_A_STEP = 250, 24, 4
+TRIED, TRIES, STEPS_OF_GRPO = 12, 8, 4
+"""Items that are tried at temperature 1, and how often. A step of GRPO takes as many tries."""
+SOMETIMES = "0.1-0.9"
+"""Pass rates of items solved sometimes and not always."""
 CURVE = (10, 20, 40, 60)
 """Steps of SFT."""
-RATES = {"sft": "2e-4", "dpo": "2e-5"}
+GRPO_FROM, PROFILE = 20, "tries.json"
+"""Steps of SFT before GRPO; the file with the tries' pass rates."""
+RATES = {"sft": "2e-4", "dpo": "2e-5", "grpo": "2e-5"}
 SETTINGS = """\
 gradient_accumulation_steps = 4
 save_steps = 10
@@ -34,6 +40,14 @@ eval_strategy = "no"
 lr_scheduler_type = "constant_with_warmup"
 warmup_steps = 5
 gradient_checkpointing = false
+
+[grpo]
+per_device_train_batch_size = 4
+gradient_accumulation_steps = 2
+warmup_steps = 0
+num_generations = 8
+max_completion_length = 300
+save_steps = 1
 """
 
 
@@ -148,18 +162,22 @@ def pairs(out: Path) -> Path:
 
 
 def trained(
-    out: Path, method: str, data_folder: Path, base: Path, name: str, seed: int, steps: int
+    out: Path, method: str, data_set: Path, base: Path, name: str, seed: int, steps: int
 ) -> Path:
     """Train an arm, or go on training it."""
     folder, started = out / name, time.monotonic()
     settings = out / "settings.toml"
     settings.write_text(SETTINGS, encoding="utf-8")
     command = (
-        "align", "train", method, str(data_folder), "--base", str(base), "--out", str(folder),
-        "--settings", str(settings), "--max-steps", str(steps), "--max-length", MOST_TOKENS,
-        "--learning-rate", RATES[method], "--chat-template", TEMPLATE, "--seed", str(seed),
-        "--json",
+        "align", "train", method, str(data_set), "--base", str(base), "--out", str(folder),
+        "--settings", str(settings), "--max-steps", str(steps), "--learning-rate", RATES[method],
+        "--chat-template", TEMPLATE, "--seed", str(seed), "--json",
     )  # fmt: skip
+    if method == "grpo":
+        command += ("--profile", str(out / PROFILE), "--pass-rate", SOMETIMES,
+                    "--sandbox", "process")  # fmt: skip
+    else:
+        command += ("--max-length", MOST_TOKENS)
     report = json.loads(run(*command).stdout)
     losses = [row["loss"] for row in report["log"] if "loss" in row]
     print(f"{name}: {report['steps']} steps, loss {losses[0]:.3f} to {losses[-1]:.3f}, "
@@ -167,7 +185,18 @@ def trained(
     return folder
 
 
-def played(logs: Path, data_set: str, limit: str, file: Path) -> None:
+def tried(out: Path, file: Path) -> int:
+    """Try trained items several times, and return how many are solved sometimes and not always."""
+    logs = out / "runs" / "tries"
+    played(logs, str(out / "trained.jsonl"), str(TRIED), file, "1", "--epochs", str(TRIES))
+    run("profile", str(next(logs.iterdir())), "--out", str(out / PROFILE), "--overwrite")
+    items = json.loads((out / PROFILE).read_text(encoding="utf-8"))["items"]
+    return sum(0 < (item["pass_rate"] or 0) < 1 for item in items)
+
+
+def played(
+    logs: Path, data_set: str, limit: str, file: Path, temperature: str = "0", *more: str
+) -> None:
     """Play items, or go on playing them."""
     if begun := next(logs.glob("*"), None):
         run("run", "--resume", str(begun))
@@ -175,7 +204,8 @@ def played(logs: Path, data_set: str, limit: str, file: Path) -> None:
     # Its own template shows no tools.
     run("run", "--data", data_set, "--limit", limit, "--gguf", str(file), "--gguf-threads", "2",
         "--chat-template", TEMPLATE, "--max-tokens", "100", "--turn-limit", "5", "--temperature",
-        "0", "--timeout", "1800", "--sandbox", "process", "--log-dir", str(logs))  # fmt: skip
+        temperature, "--timeout", "1800", "--sandbox", "process", "--log-dir", str(logs),
+        *more)  # fmt: skip
 
 
 def main() -> None:
@@ -185,7 +215,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=60, help="steps of SFT, four rows each")
-    parser.add_argument("--sft-alone", action="store_true", help="without the arms of DPO")
+    parser.add_argument("--sft-alone", action="store_true", help="without DPO and GRPO")
     parser.add_argument(
         "--elsewhere", nargs="*", default=[], help="data of others, 8 items of each"
     )
@@ -199,7 +229,7 @@ def main() -> None:
     sets = {part: (str(out / f"{part}.jsonl"), limit) for part, limit in PER_ARM.items()}
     elsewhere = {Path(name).stem: (name, "8") for name in given.elsewhere}
     arms: list[str] = []
-    for arm, weights in trained_arms(out, base, given.seed, given.steps, not given.sft_alone):
+    for arm, weights in trained_arms(out, base, given.seed, given.steps, given.sft_alone):
         file = out / f"{arm}.gguf"
         if not file.exists():
             served_weights(weights, given.model, file)
@@ -214,17 +244,23 @@ def main() -> None:
 
 
 def trained_arms(
-    out: Path, base: Path, seed: int, steps: int, with_dpo: bool
+    out: Path, base: Path, seed: int, steps: int, sft_alone: bool
 ) -> Iterator[tuple[str, Path]]:
     """Yield each arm with its weights. An arm is trained after the earlier ones have played."""
     yield "as-shipped", base
     last = trained(out, "sft", chats(out), base, "sft", seed, steps)
-    for step in CURVE:
-        if step <= steps:
-            yield f"sft-{step * ROWS_A_STEP}", last / "checkpoints" / f"checkpoint-{step}"
-    if with_dpo:
-        for arm, weights in (("dpo", base), ("sft-then-dpo", last)):
-            yield arm, trained(out, "dpo", pairs(out), weights, arm, seed, PAIRS // ROWS_A_STEP)
+    after = {step: last / "checkpoints" / f"checkpoint-{step}" for step in CURVE if step <= steps}
+    for step, weights in after.items():
+        yield f"sft-{step * ROWS_A_STEP}", weights
+    if sft_alone:
+        return
+    for arm, weights in (("dpo", base), ("sft-then-dpo", last)):
+        yield arm, trained(out, "dpo", pairs(out), weights, arm, seed, PAIRS // ROWS_A_STEP)
+    sometimes = tried(out, out / f"sft-{GRPO_FROM * ROWS_A_STEP}.gguf")
+    print(f"{sometimes} of {TRIED} items are solved sometimes and not always")
+    if sometimes >= TRIED / 5:
+        given = (out / "trained.jsonl", after[GRPO_FROM], arm := "sft-then-grpo", seed)
+        yield arm, trained(out, "grpo", *given, STEPS_OF_GRPO)
 
 
 if __name__ == "__main__":
