@@ -144,7 +144,8 @@ async def ended_sessions_leave_no_process(bench: Bench, attacks: Attacks) -> lis
         may_stay = link.facts["seccomp"]
         # What answers a ping has done everything before it: only what waits is there.
         with anyio.fail_after(PATIENT_S):
-            while not await link.ping() == link.waiting + 1 == 3:  # the worker is counted too
+            # The worker is counted too.
+            while not await link.ping() == link.waiting + 1 == 3:  # noqa: ASYNC110 -- as `_soon`
                 await anyio.sleep(0.01)
         await session.call(busy, {})
         # Nothing is tidied up before the session ends: the event loop does not turn meanwhile.
