@@ -168,16 +168,16 @@ def trained(
     folder, started = out / name, time.monotonic()
     settings = out / "settings.toml"
     settings.write_text(SETTINGS, encoding="utf-8")
-    command = (
+    command = [
         "align", "train", method, str(data_set), "--base", str(base), "--out", str(folder),
         "--settings", str(settings), "--max-steps", str(steps), "--learning-rate", RATES[method],
         "--chat-template", TEMPLATE, "--seed", str(seed), "--json",
-    )  # fmt: skip
+    ]  # fmt: skip
     if method == "grpo":
-        command += ("--profile", str(out / PROFILE), "--pass-rate", SOMETIMES,
-                    "--sandbox", "process")  # fmt: skip
+        command += ["--profile", str(out / PROFILE), "--pass-rate", SOMETIMES]
+        command += ["--sandbox", "process"]
     else:
-        command += ("--max-length", MOST_TOKENS)
+        command += ["--max-length", MOST_TOKENS]
     report = json.loads(run(*command).stdout)
     losses = [row["loss"] for row in report["log"] if "loss" in row]
     print(f"{name}: {report['steps']} steps, loss {losses[0]:.3f} to {losses[-1]:.3f}, "
