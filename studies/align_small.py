@@ -62,8 +62,10 @@ def weights_from(gguf_file: Path, out: Path) -> None:
     settings.pop("quantization_config", None)  # what was read is not quantized any more
     plain = LlamaForCausalLM(LlamaConfig(**settings))
     plain.load_state_dict(read.state_dict())
-    plain.save_pretrained(out)
-    AutoTokenizer.from_pretrained(place, gguf_file=name).save_pretrained(out)
+    aside = out.with_suffix(".part")
+    plain.save_pretrained(aside)
+    AutoTokenizer.from_pretrained(place, gguf_file=name).save_pretrained(aside)
+    aside.rename(out)
 
 
 NAMES = {
@@ -86,7 +88,8 @@ def served_weights(weights: Path, like: Path, out: Path) -> None:
         part: read.fields[f"llama.attention.{field}"].contents()
         for part, field in (("attn_q", "head_count"), ("attn_k", "head_count_kv"))
     }
-    written = gguf.GGUFWriter(out, "llama")
+    aside = out.with_suffix(".part")
+    written = gguf.GGUFWriter(aside, "llama")
     for name, field in read.fields.items():
         if name.startswith("GGUF.") or name in {"general.architecture", "general.file_type"}:
             continue
@@ -112,6 +115,7 @@ def served_weights(weights: Path, like: Path, out: Path) -> None:
     ):  # fmt: skip
         write()
     written.close()
+    aside.rename(out)
 
 
 def data(out: Path) -> None:
@@ -189,17 +193,22 @@ def tried(out: Path, file: Path) -> int:
     """Try trained items several times, and return how many are solved sometimes and not always."""
     logs = out / "runs" / "tries"
     played(logs, str(out / "trained.jsonl"), str(TRIED), file, "1", "--epochs", str(TRIES))
-    run("profile", str(next(logs.iterdir())), "--out", str(out / PROFILE), "--overwrite")
+    run("profile", *runs_in(logs), "--out", str(out / PROFILE), "--overwrite")
     items = json.loads((out / PROFILE).read_text(encoding="utf-8"))["items"]
     return sum(0 < (item["pass_rate"] or 0) < 1 for item in items)
+
+
+def runs_in(logs: Path) -> list[str]:
+    """Return the run of an arm, if it has begun."""
+    return [str(manifest.parent) for manifest in logs.glob("*/manifest.json")]
 
 
 def played(
     logs: Path, data_set: str, limit: str, file: Path, temperature: str = "0", *more: str
 ) -> None:
     """Play items, or go on playing them."""
-    if begun := next(logs.glob("*"), None):
-        run("run", "--resume", str(begun))
+    if begun := runs_in(logs):
+        run("run", "--resume", *begun)
         return
     # Its own template shows no tools.
     run("run", "--data", data_set, "--limit", limit, "--gguf", str(file), "--gguf-threads", "2",
@@ -220,11 +229,13 @@ def main() -> None:
         "--elsewhere", nargs="*", default=[], help="data of others, 8 items of each"
     )
     given = parser.parse_args()
+    if given.steps < GRPO_FROM and not given.sft_alone:
+        parser.error(f"--steps is {given.steps}; GRPO needs {GRPO_FROM}, or give --sft-alone")
     out: Path = given.out
     out.mkdir(parents=True, exist_ok=True)
     data(out)
     base = out / "base"
-    if not (base / "model.safetensors").exists():
+    if not base.exists():
         weights_from(given.model, base)
     sets = {part: (str(out / f"{part}.jsonl"), limit) for part, limit in PER_ARM.items()}
     elsewhere = {Path(name).stem: (name, "8") for name in given.elsewhere}
@@ -238,8 +249,7 @@ def main() -> None:
             played(out / "runs" / part / arm, name, limit, file)
         arms.append(arm)
     for part in sets | elsewhere:
-        folders = (out / "runs" / part / arm for arm in arms)
-        runs = [str(next(folder.iterdir())) for folder in folders if folder.exists()]
+        runs = [begun for arm in arms for begun in runs_in(out / "runs" / part / arm)]
         print(f"## {part}", run("score", *runs, "--format", "markdown").stdout, sep="\n")
 
 
