@@ -24,7 +24,7 @@ PER_ARM = {"trained": "9", "held": "48"}
 TEMPLATE, MOST_TOKENS = "chatml-tools", "2000"
 CHATS, PAIRS, ROWS_A_STEP = 250, 24, 4
 TRIED, TRIES, STEPS_OF_GRPO = 12, 8, 4
-"""Items that are tried at temperature 1, and how often. A step of GRPO takes as many tries."""
+"""Items tried at temperature 1, tries of each, and steps of GRPO; a step plays one item 8 times."""
 SOMETIMES = "0.1-0.9"
 """Pass rates of items solved sometimes and not always."""
 CURVE = (10, 20, 40, 60)

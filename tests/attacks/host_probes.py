@@ -142,7 +142,7 @@ async def ended_sessions_leave_no_process(bench: Bench, attacks: Attacks) -> lis
         worker: Any = bench.pool._started[-1]
         pid, link = worker.process.pid, worker.link
         may_stay = link.facts["seccomp"]
-        # Three wait and nothing else is there: two with a program, and one that was given nothing.
+        # Wait until the worker has three processes: two hold a program, one is empty.
         settled = False
         with anyio.fail_after(PATIENT_S):
             while not settled:
